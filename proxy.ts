@@ -6,7 +6,12 @@ import { newRequestId } from "#lib/platform/log.ts";
 
 /** Pages only: machine routes pay nothing for it, and handler() guards the others. Public files are named one by one. */
 export const config = {
-  matcher: [{ source: "/((?!api/|v1/|\\.well-known/|_next/|om\\.v\\d+\\.js$|icon\\.svg$|favicon\\.ico$).*)" }],
+  matcher: [
+    {
+      source:
+        "/((?!api/|v1/|\\.well-known/|_next/|om\\.v\\d+\\.js$|verify\\.html$|icon\\.svg$|icon-\\w+\\.png$|apple-icon\\.png$|opengraph-image\\.png$|manifest\\.webmanifest$|favicon\\.ico$).*)",
+    },
+  ],
 };
 
 function contentSecurityPolicy(nonce: string): string {

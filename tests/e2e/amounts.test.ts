@@ -48,7 +48,7 @@ test("an amount with two readings is asked about before it can be sealed, by key
   await dialog.getByRole("button", { name: "Correct amount" }).click();
   await expect(dialog.getByText("Choose which amount you mean.")).toBeVisible();
   await dialog.getByText("13,505 KWD").click();
-  await expect(dialog.getByText("Write the amount with two decimals.")).toBeVisible();
+  await expect(dialog.getByText("Shorten this one.")).toBeVisible();
   await dialog.getByText(/KWD\s13,505\.00/).click();
   await dialog.getByRole("button", { name: /^Correct to KWD\s13,505\.00/ }).click();
   await expect.poll(() => amountOf(id)).toBe(1_350_500);
@@ -92,7 +92,7 @@ test("a file with amounts and dates of two readings is asked about once", async 
 
   await page.getByRole("button", { name: "Choose another file" }).click();
   await page.getByLabel(/Choose a CSV file/).setInputFiles(file("B"));
-  await page.getByText("The day stands first.").click();
+  await page.getByText("The day comes first.").click();
   await page.getByText("As decimals").click();
   await page.getByRole("button", { name: "Continue", exact: true }).click();
   await expect(page.getByText(/2 new sales, KWD\s19\.50\./)).toBeVisible();

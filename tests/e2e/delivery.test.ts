@@ -4,16 +4,11 @@ import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { QueueScene } from "#tests/fixtures/queue-scene.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
 import { alive } from "#tests/support/queue-scene.ts";
-
-const deliveryCrons = ["/api/cron/process-offline-conversions", "/api/cron/providers/poll-verdicts"];
+import { tickDelivery } from "#tests/support/tick-delivery.ts";
 
 /** The demo's ticker, for delivery alone: the same routes, every five seconds. */
-function startTicker({ baseUrl, cronSecret }: DemoFile): () => void {
-  const timer = setInterval(() => {
-    for (const path of deliveryCrons) {
-      void fetch(new URL(path, baseUrl), { headers: { authorization: `Bearer ${cronSecret}` } }).catch(() => {});
-    }
-  }, 5_000);
+function startTicker(stack: DemoFile): () => void {
+  const timer = setInterval(() => void tickDelivery(stack), 5_000);
   return () => clearInterval(timer);
 }
 

@@ -116,7 +116,7 @@ test("an owner connects, tests, chooses an action, tries a row, switches there a
     await page.getByRole("button", { name: "Switch to API" }).click();
     const dialog = page.getByRole("dialog", { name: "Send by API from now on?" });
     await expect(dialog.getByText("2 waiting conversions go by API as soon as they are due.")).toBeVisible();
-    await expect(dialog.getByText("Nothing is in flight.")).toBeVisible();
+    await expect(dialog.getByText("Nothing is being sent right now.")).toBeVisible();
     await dialog.getByRole("button", { name: "Keep as is" }).click();
     await expect(page.getByRole("button", { name: "Switch to API" })).toBeFocused();
     await press(page.getByRole("button", { name: "Switch to API" }));

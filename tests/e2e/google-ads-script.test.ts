@@ -10,9 +10,10 @@ test("an owner copies the script, runs it, and sees its runs; a wrong key is nam
   await page.getByLabel("Name").fill(`Betik ${Date.now()}`);
   await page.getByLabel("Domains").fill("betik.test");
   await page.getByRole("radio", { name: /Ask first/ }).check({ force: true });
+  await page.getByLabel("Average order (TRY)").fill("3000");
   await page.getByRole("button", { name: "Create site" }).click();
-  await expect(page).toHaveURL(/\/dashboard\/site\/[0-9a-f]{32}$/);
-  const siteId = page.url().split("/").at(-1) ?? "";
+  await expect(page).toHaveURL(/\/dashboard\/site\/[0-9a-f]{32}\/setup$/);
+  const siteId = page.url().split("/").at(-2) ?? "";
 
   await page.goto(`/dashboard/site/${siteId}/connections`);
   await expect(page.getByText("The script is not set up.")).toBeVisible();
@@ -24,7 +25,7 @@ test("an owner copies the script, runs it, and sees its runs; a wrong key is nam
   await dialog.getByRole("button", { name: "Create key" }).click();
   await expect(page.getByText("Copy your key now")).toBeVisible();
   const key = ((await dialog.textContent()) ?? "").match(/om_[0-9a-f]{48}/)?.[0] ?? (await dialog.getByLabel("API key").inputValue());
-  await page.getByRole("button", { name: "I stored it" }).click();
+  await page.getByRole("button", { name: "I have stored it" }).click();
   await page.reload();
   await expect(page.getByText("The script has not run yet.")).toBeVisible();
 

@@ -65,7 +65,7 @@ test("more rows than one request takes: progress, a refusal, a page that is left
     expect(await counted(site)).toEqual({ FAILED: 55 });
 
     await page
-      .getByRole("button", { name: /^Undo 9:\d\d/ })
+      .getByRole("button", { name: /^Undo marking 55 failed \(9:\d\d\)/ })
       .first()
       .click();
     await expect(run.getByText("Undoing")).toBeVisible({ timeout: 20_000 });

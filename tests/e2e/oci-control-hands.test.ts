@@ -41,11 +41,28 @@ test("the queue is worked through by keyboard alone", async ({ stack, visit }) =
     await expect(rows).toHaveCount(2);
     await page.keyboard.press("Escape");
     await page.keyboard.press("r");
-    await expect(page.getByText("1 conversion will be sent again.")).toBeVisible();
+    await page.getByRole("dialog").getByRole("button", { name: "Retry 1" }).press("Enter"); // a selection is previewed
+    await expect(page.getByText("1 conversion will be retried.")).toBeVisible();
     expect(await statusOf(sql, [older, newer])).toEqual(["FAILED", "QUEUED"]);
     await page.keyboard.press("u");
     await expect(page.getByText("1 conversion is as before.")).toBeVisible();
     expect(await statusOf(sql, [older, newer])).toEqual(["FAILED", "FAILED"]);
+  });
+});
+
+test("the heading of the value sorts the queue, says so, and stays in the address", async ({ stack, visit }) => {
+  await withQueueSite(stack, async ({ team, scene }) => {
+    const [large = ""] = await scene.sealed([{ amountCents: 925_000, sealedAgo: 95 }]);
+    await scene.sealed([{ amountCents: 240_000, sealedAgo: 20 }]);
+    const page = await openControl(await visit(), team, team.operator);
+    const heading = page.getByRole("columnheader", { name: "Value" });
+    await expect(page.locator("[data-row]").first()).not.toHaveAttribute("data-row", large);
+    await heading.getByRole("button").press("Enter");
+    await expect(page).toHaveURL(/sort=value/);
+    await expect(heading).toHaveAttribute("aria-sort", "descending");
+    await expect(page.locator("[data-row]").first()).toHaveAttribute("data-row", large);
+    await heading.getByRole("button").press("Enter");
+    await expect(page).not.toHaveURL(/sort=/);
   });
 });
 
@@ -94,7 +111,8 @@ test("on a phone: cards, a filter sheet, the bulk bar and a page for one row", a
       .getByRole("toolbar")
       .getByRole("button", { name: /^Retry/ })
       .click();
-    await expect(page.getByText("1 conversion will be sent again.")).toBeVisible();
+    await page.getByRole("dialog").getByRole("button", { name: "Retry 1" }).click();
+    await expect(page.getByText("1 conversion will be retried.")).toBeVisible();
     await page.getByRole("toolbar").getByRole("button", { name: "Clear selection" }).click();
     await page.locator(`[data-row="${failed[0]}"] [data-row-link]`).or(page.locator("[data-row-link]")).last().click();
     const story = page.getByRole("dialog", { name: /^Conversion / });
@@ -117,10 +135,10 @@ test("a viewer sees everything and can do nothing", async ({ stack, visit }) => 
     const page = await openControl(await visit(), team, team.viewer, `?row=${id}`);
     const drawer = page.getByRole("complementary", { name: /^Conversion / });
     await expect(drawer.getByText("Timeline")).toBeVisible();
-    await expect(drawer.getByRole("button", { name: /Retry|Send again|Back to queue|Mark failed/ })).toHaveCount(0);
+    await expect(drawer.getByRole("button", { name: /Retry|Back to queue|Mark failed/ })).toHaveCount(0);
     await expect(page.getByRole("checkbox")).toHaveCount(0);
     await page.keyboard.press("r");
-    await expect(page.getByText(/will be sent again/)).toHaveCount(0);
+    await expect(page.getByText(/will be retried/)).toHaveCount(0);
   });
 });
 

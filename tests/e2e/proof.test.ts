@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { receiptFault } from "#lib/contracts/proof-hash.ts";
-import { proofReceipt } from "#lib/contracts/proof-receipt.ts";
+import { proofReceipt } from "#lib/contracts/receipt-shape.ts";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { recordVisit } from "#tests/fixtures/record-visit.ts";
 import { expectAccessible } from "#tests/support/accessibility.ts";

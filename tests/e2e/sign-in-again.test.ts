@@ -32,7 +32,7 @@ for (const phone of [false, true]) {
       await question.getByLabel("Password", { exact: true }).fill(password);
       await question.getByRole("button", { name: "Continue" }).click();
       await expect(page.getByText("Copy your key now")).toBeVisible();
-      await page.getByRole("button", { name: "I stored it" }).click();
+      await page.getByRole("button", { name: "I have stored it" }).click();
       await expect(page.getByText("Typed once")).toBeVisible();
       const [sessions] = await sql`select count(*)::int as n from auth.sessions where user_id = ${team.owner.id}`;
       expect(sessions?.n).toBe(1);

@@ -7,15 +7,17 @@ test("an owner creates a site, changes it, archives and restores it", async ({ a
   await page.goto("/dashboard");
   await page.getByRole("link", { name: "New site" }).first().click();
   await page.getByLabel("Name").fill(name);
-  await page.getByLabel("Domains").fill("https://Deneme.com.tr/iletisim\nblog.deneme.com.tr");
+  await page.getByLabel("Domains").fill("https://www.Deneme.com.tr:443/iletisim\nblog.deneme.com.tr");
   await page.getByRole("button", { name: "Create site" }).click();
   await expect(page.getByRole("alert").filter({ hasText: "Fill this in." })).toBeVisible(); // consent: nothing is chosen for the owner
   await page.getByRole("radio", { name: /Ask first/ }).check({ force: true });
+  await page.getByLabel("Your trade (optional)").selectOption({ label: "Locksmith: ₺1,500" }); // a suggestion, nothing silent
+  await expect(page.getByLabel("Average order (TRY)")).toHaveValue("1500");
+  await page.getByLabel("Average order (TRY)").fill("1800");
   await page.getByRole("button", { name: "Create site" }).click();
-  await expect(page).toHaveURL(/\/dashboard\/site\/[0-9a-f]{32}$/);
-  await expect(page.getByText("deneme.com.tr").first()).toBeVisible();
+  await expect(page).toHaveURL(/\/dashboard\/site\/[0-9a-f]{32}\/setup$/);
 
-  const base = page.url();
+  const base = page.url().replace("/setup", "");
   await page.goto(`${base}/settings`);
   await expect(page.getByLabel("Domains")).toHaveValue("deneme.com.tr\nblog.deneme.com.tr");
   await page.getByLabel("Domains").fill("not a domain");
@@ -47,7 +49,10 @@ test("an API key is shown once, never again, and can be revoked", async ({ as, s
     ((await page.getByRole("dialog").textContent()) ?? "").match(/om_[0-9a-f]{48}/)?.[0] ??
     (await page.getByRole("dialog").getByLabel("API key").inputValue());
   expect(key).toMatch(/^om_[0-9a-f]{48}$/);
-  await page.getByRole("button", { name: "I stored it" }).click();
+  await page.keyboard.press("Escape"); // the key is shown once: only the button closes the dialog
+  await expect(page.getByText("Copy your key now")).toBeVisible();
+  await page.getByRole("button", { name: "I have stored it" }).click();
+  await expect(page.getByText("Copy your key now")).toBeHidden();
   await page.reload();
   await expect(page.getByText(name)).toBeVisible();
   expect(await page.content()).not.toContain(key);
@@ -74,7 +79,7 @@ for (const phone of [false, true]) {
     await dialog.getByRole("button", { name: "Create key" }).click();
     await expect(dialog.getByText("Copy your key now")).toBeVisible();
     const key = ((await dialog.textContent()) ?? "").match(/om_[0-9a-f]{48}/)?.[0] ?? (await dialog.getByLabel("API key").inputValue());
-    await page.getByRole("button", { name: "I stored it" }).click();
+    await page.getByRole("button", { name: "I have stored it" }).click();
 
     const record = async () => {
       const body = JSON.stringify({ external_ref: name, occurred_at: new Date().toISOString(), amount: 120 });
@@ -123,9 +128,10 @@ test("another's site and an unknown one show the same page", async ({ as, stack 
   await owner.getByLabel("Name").fill("Private");
   await owner.getByLabel("Domains").fill("private.test");
   await owner.getByRole("radio", { name: /Ask first/ }).check({ force: true });
+  await owner.getByLabel("Average order (TRY)").fill("100");
   await owner.getByRole("button", { name: "Create site" }).click();
-  await expect(owner).toHaveURL(/\/dashboard\/site\/[0-9a-f]{32}$/);
-  const privateSite = new URL(owner.url()).pathname;
+  await expect(owner).toHaveURL(/\/dashboard\/site\/[0-9a-f]{32}\/setup$/);
+  const privateSite = new URL(owner.url()).pathname.replace("/setup", "");
   expect(stack.sites.length).toBe(2);
 
   const viewer = await as("viewer");

@@ -32,7 +32,7 @@ beforeAll(async () => {
   Object.assign(process.env, stack.env); // the vault's key: this process seals the credentials that workers open
   workers = new StormWorkers(stack.env, workersMax, process.env.OPSMANTIK_STORM_LOG);
   const sites = await createStormSites(stack);
-  scene = { stack, random: new StormRandom(seed), sites, sales: [], cancelled: [], bars: [], tally: new Map() };
+  scene = { stack, random: new StormRandom(seed), sites, sales: [], cancelled: [], bars: [], pauses: [], tally: new Map() };
 }, 120_000);
 afterAll(async () => {
   await workers?.stop();

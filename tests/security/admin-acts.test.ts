@@ -6,7 +6,7 @@ import type { activityPage } from "#lib/contracts/activity.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { actionOf, connectApi, defaultActions } from "#tests/fixtures/connections.ts";
 import { service } from "#tests/fixtures/service.ts";
-import { createKey, createSite } from "#tests/fixtures/site.ts";
+import { createKey, createSite, pauseSending } from "#tests/fixtures/site.ts";
 import { createPerson, createTeam, join, type Person, type Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
@@ -36,6 +36,8 @@ const notAdministrative = [
   "private.person_addresses",
   "private.plan_changes",
   "private.proof_notes",
+  "private.setup_tests",
+  "private.setup_ticks",
   "private.unsealed_proofs",
 ];
 const administrative = [
@@ -104,6 +106,12 @@ describe("every administrative act leaves a line", () => {
       () => asOwner((tx) => tx`select public.switch_delivery(${team.siteId}, 'api')`),
       { kind: "switched", to: "api" },
     ],
+    [
+      "sending is paused",
+      () => pauseSending(db.sql, team, new Date(Date.now() + 3_600_000)),
+      { kind: "delivery", to: "paused", changes: expect.objectContaining({ pause_reason: [null, "Wrong values"] }) },
+    ],
+    ["sending goes on", () => pauseSending(db.sql, team, null), { kind: "delivery", to: "resumed" }],
     ["Google Ads is disconnected", () => asOwner((tx) => tx`select public.disconnect_provider(${team.siteId})`), { kind: "disconnected" }],
     ["a plan is set", () => plan("Start"), { kind: "plan", from: "Open", to: "Start", actorKind: "system" }],
     ["a plan is replaced", () => plan("Growth"), { kind: "plan", from: "Start", to: "Growth" }],

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { GET as noteBusyDays } from "#app/api/cron/ingest/busy-days/route.ts";
+import { drainEvents } from "#lib/ingest/drain.ts";
 import { siteCeilings } from "#lib/tenancy/site-ceilings.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { setCeilings } from "#tests/fixtures/site.ts";
 import { createPerson } from "#tests/fixtures/team.ts";
-import { dropsOf, figuresOf, type IngestApp, type IngestSite, pageView, startIngestApp } from "#tests/support/ingest-app.ts";
+import { dropsOf, figuresOf, type IngestApp, type IngestSite, pageView, phoneCall, startIngestApp } from "#tests/support/ingest-app.ts";
 import { send } from "#tests/support/requests.ts";
 import { stopClock } from "#tests/support/stop-clock.ts";
 
@@ -72,6 +73,39 @@ test("a flood keeps no visitor from withdrawing consent", async () => {
   await flood(site, 15);
   const choice = await app.sync(site, { s: site.siteId, fp: "visitor", consent_scopes: [], t: 0 });
   expect([choice.status, (await choice.json()).status]).toEqual([200, "consent"]);
+});
+
+// Guarantee: what a visitor takes back is not used for as long as others flood the site. Mutation: leave recordRefusals out of the ceiling.
+test.each([
+  ["one event", (event: object) => event],
+  ["a batch, beside an event that cannot be read", (event: object) => ({ events: [event, { u: 1 }] })],
+])("a flood keeps no refusal waiting that comes with %s, which itself is turned away", async (_name, sent) => {
+  const site = await app.newSite();
+  stopClock();
+  await app.sync(site, phoneCall(site, { meta: { fp: "ayse", gclid: "her-click", intent_stamp: `stamp-${site.siteId}` } }));
+  await drainEvents();
+  await flood(site, 15);
+  await app.sync(site, batchOf(site, 99));
+  const event = pageView(site, { consent_scopes: ["analytics"], meta: { fp: "ayse" } });
+  expect((await app.sync(site, sent(event))).status).toBe(429);
+  const [choice] = await app.db.sql`select scopes from public.consent_choices where site_id = ${site.siteUuid} and visitor_id = 'ayse'`;
+  expect(choice?.scopes).toEqual(["analytics"]);
+  const [call] = await app.db.sql`select gclid, marketing_consent from public.calls where site_id = ${site.siteUuid}`;
+  expect(call).toEqual({ gclid: null, marketing_consent: false });
+});
+
+// Guarantee: above its ceiling a site costs the database no more than below it. Mutation: drop the limit of refusals above the ceiling.
+test("a flood of invented visitors who refuse, from one address, is not written down without end", async () => {
+  const site = await app.newSite();
+  stopClock();
+  await flood(site, 15);
+  await app.sync(site, batchOf(site, 99));
+  const refusing = () => Array.from({ length: 99 }, () => pageView(site, { consent_scopes: [], meta: { fp: randomUUID() } }));
+  const from = { "x-forwarded-for": randomUUID() };
+  for (let batch = 0; batch < 8; batch++) expect((await app.sync(site, { events: refusing() }, from)).status).toBe(429);
+  const [choices] = await app.db.sql`select count(*)::int as n from public.consent_choices where site_id = ${site.siteUuid}`;
+  expect(choices?.n).toBeGreaterThan(0);
+  expect(choices?.n).toBeLessThanOrEqual(300);
 });
 
 test("a flood of forged events keeps no signed call out", async () => {

@@ -75,7 +75,7 @@ describe("erasing a person", () => {
     await captureMore(app, site, person);
     const before = await cellsWith(app, person.traces);
     const preview = await previewErasure(ownersDoor(app, site), { kind: "phone", value: `0${person.phone.slice(3)}` });
-    expect(rowsOf(preview.kinds)).toMatchObject({ leads: 1, sales: 2, visits: 2, notes: 3, captured: 2, pageViews: 1 });
+    expect(rowsOf(preview.kinds)).toMatchObject({ leads: 1, sales: 2, visits: 2, notes: 4, captured: 2, pageViews: 1 });
     expect(preview.kinds.find(({ kind }) => kind === "leads")?.firstAt).toMatch(/^20/);
     for (const trace of person.traces) expect(JSON.stringify(preview)).not.toContain(trace);
     expect(await cellsWith(app, person.traces)).toEqual(before);
@@ -287,7 +287,7 @@ describe("races", () => {
         ...stampOf(id, payload),
       };
     });
-    const asked = await namedPerson(ownersDoor(app, site), { kind: "phone", value: person.phone });
+    const { person: asked } = await namedPerson(ownersDoor(app, site), { kind: "phone", value: person.phone });
     if (first === "the drain") {
       await whileOpen(
         app.db.sql,

@@ -1,17 +1,19 @@
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { POST as erase } from "#app/api/sites/[siteId]/privacy/erase/route.ts";
 import { POST as exportRoute } from "#app/api/sites/[siteId]/privacy/export/route.ts";
 import { POST as preview } from "#app/api/sites/[siteId]/privacy/preview/route.ts";
 import { exportPerson } from "#lib/privacy/export.ts";
-import { createPerson, join, type Person } from "#tests/fixtures/team.ts";
+import { callAs } from "#tests/fixtures/act-as.ts";
+import { createPerson, join, type Person, password } from "#tests/fixtures/team.ts";
 import { type IngestApp, type IngestSite, startIngestApp } from "#tests/support/ingest-app.ts";
 import { sendingSite } from "#tests/support/lead-journey.ts";
 import { captureMore, cellsWith, claimRow, leaveTraces, ownersDoor, waysToAsk } from "#tests/support/person.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
 import { sharedStack } from "#tests/support/shared-stack.ts";
-import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
+import { signInAs, startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
 
 let app: IngestApp;
 let gateway: TestGateway;
@@ -51,7 +53,7 @@ describe("an export", () => {
       expect(Object.fromEntries(Object.entries(file).map(([key, value]) => [key, Array.isArray(value) ? value.length : 0]))).toMatchObject({
         leads: 1,
         sales: 2,
-        notes: 1,
+        notes: 2,
         signals: 2,
         identifiersHandedOut: 1,
         visits: 2,
@@ -114,6 +116,48 @@ describe("the routes of owners", () => {
     expect(receipt).toMatchObject({ counts: { leads: 1 }, salt: expect.stringMatching(/^[0-9a-f]{32}$/) });
     expect(receipt).not.toHaveProperty("visitors");
     expect(await cellsWith(app, person.traces)).toEqual([]);
+  });
+});
+
+describe("somebody who has an owner's session, and wants its customers", () => {
+  const proofs = (site: IngestSite) =>
+    app.db.sql`select actor_kind, actor_id, facts from public.transition_proofs
+      where site_id = ${site.siteUuid} and contract = 'privacy' and to_state = 'exported' order by occurred_at, id`;
+
+  // Guarantee: a copied session exports nobody. Mutation: leave require_fresh_sign_in out of export_person.
+  test("is refused 15 minutes after the sign-in, on the first page and on any other", async () => {
+    const site = await sendingSite(app);
+    const person = await leaveTraces(app, site);
+    const stolen = await signInAs(gateway, { email: app.owner.email, password });
+    await app.db.sql`update auth.sessions set created_at = now() - interval '16 minutes' where user_id = ${app.owner.id}`;
+    const p_person = { kind: "phone", value: person.phone };
+    for (const more of [{}, { p_after: `2020-01-01T00:00:00Z_${randomUUID()}` }]) {
+      const { status, error } = await stolen.rpc("export_person", { p_public_id: site.siteId, p_person, ...more });
+      expect([status, error?.message]).toEqual([403, "SIGN_IN_AGAIN"]);
+    }
+    expect(await proofs(site)).toHaveLength(0);
+    // The preview gives the app hashes of every number that it found. Mutation: leave require_fresh_sign_in out of preview_erasure.
+    const seen = await stolen.rpc("preview_erasure", { p_public_id: site.siteId, p_person });
+    expect([seen.status, seen.error?.message, seen.data]).toEqual([403, "SIGN_IN_AGAIN", null]);
+  });
+
+  // Mutation: prove the first page only.
+  test("leaves a line in the activity log, also when the first page is left out", async () => {
+    const site = await sendingSite(app);
+    const person = await leaveTraces(app, site);
+    const door = ownersDoor(app, site);
+    await textOf(exportPerson(door, { kind: "email", value: person.email }));
+    await door.export({ kind: "visitor", value: person.visitor }, `2020-01-01T00:00:00Z_${randomUUID()}`);
+    expect(await proofs(site)).toEqual([
+      { actor_kind: "user", actor_id: app.owner.id, facts: { askedBy: "email" } },
+      { actor_kind: "user", actor_id: app.owner.id, facts: { askedBy: "visitor" } },
+    ]);
+    const log = await callAs<{ entries: { kind: string }[] }>(
+      app.db.sql,
+      app.owner,
+      (tx) => tx`select public.list_activity(${site.siteId}, ${tx.json({ kind: "exported" })})`,
+    );
+    expect(log.entries).toHaveLength(2);
   });
 });
 

@@ -42,6 +42,7 @@ const changes: [string, () => Record<string, unknown>][] = [
   ["replace_call_event_secret", () => ({ p_key_id: "k1", p_sealed: "sealed" })],
   ["connect_provider", () => ({ p_connection: connection })],
   ["disconnect_provider", () => ({})],
+  ["set_site_retention", () => ({ p_personal_months: 4 })],
 ];
 
 describe("a session that was stolen yesterday", () => {

@@ -100,3 +100,26 @@ test("a lock file with a package that npm would not check is refused", async () 
   await expect(check()).rejects.toMatchObject({ stderr: expect.stringContaining("no integrity for next") });
   rmSync(folder, { recursive: true });
 });
+
+/** What the registry that the lock file was written with does not have. Nothing of it is installed on Linux with x64 or arm64. */
+const withoutHash: Record<string, string> = {
+  "@biomejs/cli-": "android-arm64 android-x64 darwin-arm64 darwin-x64 win32-arm64 win32-x64",
+  "@next/swc-": "darwin-arm64 darwin-x64 win32-arm64-msvc win32-x64-msvc",
+  "@oxc-parser/binding-":
+    "android-arm-eabi android-arm64 darwin-arm64 darwin-x64 freebsd-x64 linux-arm-gnueabihf linux-arm-musleabihf linux-ppc64-gnu linux-riscv64-gnu linux-riscv64-musl linux-s390x-gnu openharmony-arm64 win32-arm64-msvc win32-ia32-msvc win32-x64-msvc",
+  "@rolldown/binding-":
+    "android-arm-eabi android-arm64 darwin-arm64 darwin-x64 freebsd-x64 linux-arm-gnueabihf linux-ppc64-gnu linux-s390x-gnu openharmony-arm64 wasm32-wasi win32-arm64-msvc win32-x64-msvc",
+  "@swc/core-":
+    "darwin-arm64 darwin-x64 linux-arm-gnueabihf linux-ppc64-gnu linux-s390x-gnu win32-arm64-msvc win32-ia32-msvc win32-x64-msvc",
+  "@tailwindcss/oxide-":
+    "android-arm64 darwin-arm64 darwin-x64 freebsd-x64 linux-arm-gnueabihf wasm32-wasi win32-arm64-msvc win32-x64-msvc",
+};
+
+// Guarantee: an entry that loses its hash is noticed, on whatever machine it would be installed. Entries that get one leave the list.
+test("a package that slips in without a hash is noticed: those without one are these, and no others", () => {
+  const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
+  const found = Object.keys(packages).filter((at) => at !== "" && !packages[at].integrity);
+  const named = Object.entries(withoutHash).flatMap(([start, ends]) => ends.split(" ").map((end) => `node_modules/${start}${end}`));
+  expect(found.sort()).toEqual(named.sort());
+  for (const at of found) expect(packages[at].optional, at).toBe(true);
+});

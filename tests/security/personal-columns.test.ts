@@ -13,7 +13,7 @@ afterAll(() => db.drop());
  */
 const columns: Record<string, { erased: string; kept: string }> = {
   "public.calls": {
-    erased: "visitor_id phone caller_hash caller_key_id gclid wbraid gbraid page_url",
+    erased: "visitor_id phone caller_hash caller_key_id contact_name gclid wbraid gbraid page_url",
     // intent_stamp: the event's own random id. A late report must still find the erased call, to be left out.
     kept: "reported_by intent_stamp channel status seal_status score_breakdown",
   },
@@ -51,9 +51,9 @@ const columns: Record<string, { erased: string; kept: string }> = {
 
 /** Tables of settings, members, money, proofs and running figures: ids, amounts, codes, ranges and hashes, nothing of a visitor. */
 const withoutPeople = `
-  private.action_names private.assumed_dispatches private.billing_credits private.counted_days private.delivery_turns private.erased_marks private.open_upload_batches private.person_addresses private.plan_changes
+  private.action_names private.call_reports private.refused_origins private.setup_tests private.setup_ticks private.assumed_dispatches private.billing_credits private.counted_days private.delivery_turns private.erased_marks private.open_upload_batches private.person_addresses private.plan_changes
   private.queue_batch_moves private.queue_check private.queue_check_counts private.queue_count_checks private.queue_count_deltas private.queue_counts
-  private.queue_moves private.queue_outcome_deltas private.queue_outcomes private.retention_progress private.site_secrets private.usage_origins public.contract_moves public.contracts public.erasure_receipts
+  private.queue_moves private.queue_outcome_deltas private.queue_outcomes private.retention_progress private.site_secrets private.usage_origins private.lead_room_taken private.voucher_key public.contract_moves public.contracts public.erasure_receipts
   public.hos_idempotency_keys public.ingest_drop_deltas public.ingest_drops_daily public.invoices public.proof_blocks
   public.provider_conversion_actions public.provider_credentials public.provider_health_state
   public.provider_requests public.provider_upload_attempts public.provider_upload_metrics public.revenue_snapshots

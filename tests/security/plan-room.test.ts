@@ -16,7 +16,9 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-const hardPlan = (limit: number, leadSharePercent: number) => app.newSite({ plan: { limit, enforcement: "hard", leadSharePercent } });
+const hardPlan = (limit: number, leadSharePercent: number, settings: { hasTelephone?: false } = { hasTelephone: false }) =>
+  app.newSite({ plan: { limit, enforcement: "hard", leadSharePercent }, ...settings });
+const hardPlanWithTelephone = (limit: number, leadSharePercent: number) => hardPlan(limit, leadSharePercent, {});
 const lead = (ea: string = "phone_call") => pageView(site, { ec: "conversion", ea });
 const views = (count: number) => ({ events: Array.from({ length: count }, () => pageView(site)) });
 const resultsOf = async (...events: Record<string, unknown>[]): Promise<string[]> =>
@@ -54,6 +56,7 @@ describe("a plan of 20 events, of which an owner keeps the usual tenth for leads
   });
 
   test("a signed report of a telephone system is a lead: page views leave its room", async () => {
+    site = await hardPlanWithTelephone(20, 10);
     await app.sync(site, views(20));
     expect((await app.call(site, { event_id: "PBX-1", phone_number: "+905321112233" })).status).toBe(200);
     expect((await app.call(site, { event_id: "PBX-2", phone_number: "+905321112234" })).status).toBe(200);
@@ -71,6 +74,48 @@ describe("a plan of 20 events, of which an owner keeps the usual tenth for leads
     await app.sync(site, event);
     await app.sync(site, views(17));
     expect((await app.sync(site, event)).headers.get("x-opsmantik-dedup")).toBe("1");
+  });
+});
+
+// Guarantee: what anybody can send never refuses what only the telephone system can. Mutation: signed_events returns 0.
+describe("a stranger forges leads until a plan of 20, half of it kept for leads, takes no more", () => {
+  const report = (id: string) => app.call(site, { event_id: id, phone_number: "+905321112233" });
+  const forged = (count: number) => ({ events: Array.from({ length: count }, () => lead()) });
+  const statuses = async (...ids: string[]) => {
+    const given: number[] = [];
+    for (const id of ids) given.push((await report(id)).status);
+    return given;
+  };
+  beforeEach(async () => {
+    site = await hardPlanWithTelephone(20, 50);
+  });
+
+  test("in batches: five units stay for signed calls, and no sixth", async () => {
+    expect((await resultsOf(...forged(30).events)).filter((result) => result === "accepted")).toHaveLength(15);
+    expect(await statuses("A", "B", "C", "D", "E", "F")).toEqual([200, 200, 200, 200, 200, 429]);
+    expect(await figuresOf(app.db, site)).toMatchObject({ billed: 20, captured: 20 });
+  });
+
+  test("one by one, with page views among them", async () => {
+    await app.sync(site, views(10));
+    for (let sent = 0; sent < 5; sent++) expect(await resultsOf(lead("whatsapp"))).toEqual(["accepted"]);
+    expect(await resultsOf(lead("form_submit"))).toEqual(["quota"]);
+    expect(await resultsOf(pageView(site), lead())).toEqual(["quota", "quota"]);
+    expect(await statuses("A")).toEqual([200]);
+    expect(await resultsOf(lead())).toEqual(["quota"]);
+  });
+
+  test("with an intent stamp, as a tracker reports a call: the signed report of the same click still finds its room", async () => {
+    await app.sync(site, forged(15));
+    const click = pageView(site, { ec: "conversion", ea: "phone_call", meta: { fp: "ayse", intent_stamp: "stamp" } });
+    expect(await resultsOf(click)).toEqual(["quota"]);
+    expect((await app.call(site, { intent_stamp: "stamp", phone_number: "+905321112233" })).status).toBe(200);
+    expect(await billed()).toBe(16);
+  });
+
+  test("where no telephone system signs, leads have the whole share", async () => {
+    site = await hardPlan(20, 50);
+    expect((await resultsOf(...forged(30).events)).filter((result) => result === "accepted")).toHaveLength(20);
   });
 });
 
@@ -121,7 +166,7 @@ describe("at the edge", () => {
   });
 
   test("a soft plan that ends at a multiple keeps its share too, and a plan without an end refuses nothing", async () => {
-    site = await app.newSite({ plan: { limit: 5, enforcement: "soft", capMultiplier: 2, leadSharePercent: 10 } });
+    site = await app.newSite({ hasTelephone: false, plan: { limit: 5, enforcement: "soft", capMultiplier: 2, leadSharePercent: 10 } });
     expect((await resultsOf(...views(10).events)).at(-1)).toBe("quota");
     expect(await resultsOf(lead())).toEqual(["accepted"]);
     site = await app.newSite({ plan: { limit: 5, enforcement: "soft", leadSharePercent: 100 } });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { GET as cron } from "#app/api/cron/privacy/retention/route.ts";
 import { verifyProofs } from "#lib/contracts/verify-proofs.ts";
 import { drainEvents } from "#lib/ingest/drain.ts";
+import type { SiteRetention } from "#lib/privacy/retention.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { callAt, service } from "#tests/fixtures/service.ts";
 import { figuresOf, type IngestApp, type IngestSite, pageView, startIngestApp } from "#tests/support/ingest-app.ts";
@@ -173,4 +174,24 @@ describe("retention", () => {
     const response = await send(cron, { method: "GET", headers: { authorization: `Bearer ${app.env.CRON_SECRET}` } });
     expect([response.status, await response.json()]).toEqual([200, { removed: expect.objectContaining({ leads: expect.any(Number) }) }]);
   });
+});
+
+// Guarantee: the privacy page promises what the crons do. Mutation: say another number of days in site_retention.
+test("what the privacy page says of a customer's hashes and of what was handed out is when they are gone", async () => {
+  const site = await sendingSite(app);
+  const person = await leaveTraces(app, site);
+  await claimRow(app, site, person);
+  const { keptDays } = await callAs<SiteRetention>(app.db.sql, app.owner, (tx) => tx`select public.site_retention(${site.siteId})`);
+  const gone = async (days: number, hours: number) => {
+    const at = new Date(Date.now() + days * 86_400_000 + hours * 3_600_000);
+    await callAt(app.db.sql, at, (tx) => tx`select public.purge_customer_hashes(), public.purge_dispatch_identifiers()`);
+    const [row] = await app.db.sql`select
+      (select count(*)::int from public.sales where site_id = ${site.siteUuid} and num_nonnulls(customer_hash, email_hash) > 0) as hashes,
+      (select count(*)::int from public.dispatch_identifiers i join public.offline_conversion_queue q on q.id = i.queue_id
+        where q.site_id = ${site.siteUuid}) as "handedOut"`;
+    return row;
+  };
+  expect(keptDays.customerHashes).toBe(keptDays.handedOut); // so that one pair of moments is enough
+  expect(await gone(keptDays.handedOut, -2)).toMatchObject({ handedOut: 1, hashes: 1 });
+  expect(await gone(keptDays.handedOut, 2)).toEqual({ handedOut: 0, hashes: 0 });
 });

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { globSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPerson, createTeam, type Person, type Team } from "#tests/fixtures/team.ts";
@@ -5,6 +6,9 @@ import { useAppEnv } from "#tests/support/app-env.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
+
+/** Its own: other files flood the address of those who name none. */
+const address = randomUUID();
 
 /** Who may use a route: anybody, a page with the site's tracker, a machine with its own secret, anybody with an account, or a member in at least this role. */
 type Who = "anyone" | "page" | "machine" | "person" | "viewer" | "operator" | "owner";
@@ -40,15 +44,17 @@ const routes: Record<Who, string> = {
     POST /api/cron/providers/seed-credentials
     POST /api/oci/ack-failed
     POST /api/oci/ack
+    POST /api/oci/test-answer
     POST /api/oci/v2/verify
     POST /api/sales/confirm
     POST /api/sales
     POST /api/workers/ingest`,
   person: `
-    DELETE /api/account
+    PATCH,DELETE /api/account
     GET /api/google-ads/oauth/callback
     POST /api/invitations/[invitationId]/accept
     POST /api/invitations/[invitationId]/decline
+    GET /api/search
     POST /api/sites
     POST /v1/contract/transition`,
   viewer: `
@@ -67,6 +73,7 @@ const routes: Record<Who, string> = {
     GET /api/sites/[siteId]/calls/[callId]
     GET /api/sites/[siteId]/calls
     GET /api/sites/[siteId]/google-ads
+    GET /api/sites/[siteId]/pause
     GET /api/sites/[siteId]/sales/[saleId]/why-not-counted
     GET /api/sites/[siteId]/sales
     GET /api/sites/[siteId]/version
@@ -78,6 +85,8 @@ const routes: Record<Who, string> = {
     POST /api/oci/queue-actions
     POST /api/oci/queue-rows/[id]/done-by-hand
     POST /api/oci/queue-rows/[id]/send-again
+    POST /api/sites/[siteId]/calls/[callId]/notes
+    PATCH /api/sites/[siteId]/calls/[callId]
     POST /api/sites/[siteId]/calls/[callId]/seal
     POST /api/sites/[siteId]/calls/[callId]/stage
     POST /api/sites/[siteId]/calls/[callId]/undo
@@ -85,6 +94,7 @@ const routes: Record<Who, string> = {
     POST /api/sites/[siteId]/sales/[saleId]/cancel
     POST /api/sites/[siteId]/sales/[saleId]/confirm
     POST /api/sites/[siteId]/sales/[saleId]/correct
+    POST /api/sites/[siteId]/sales/[saleId]/undo
     POST /api/sites/[siteId]/sales/import`,
   owner: `
     DELETE,PATCH /api/sites/[siteId]/api-keys/[keyId]
@@ -94,6 +104,7 @@ const routes: Record<Who, string> = {
     POST /api/sites/[siteId]/call-event-secret
     PATCH /api/sites/[siteId]/ceilings
     PATCH /api/sites/[siteId]/delivery
+    POST /api/sites/[siteId]/domains
     POST /api/sites/[siteId]/google-ads/actions/available
     POST /api/sites/[siteId]/google-ads/actions
     POST /api/sites/[siteId]/google-ads/connect
@@ -102,15 +113,18 @@ const routes: Record<Who, string> = {
     GET /api/sites/[siteId]/google-ads/oauth/start
     POST /api/sites/[siteId]/google-ads/rotate
     POST /api/sites/[siteId]/google-ads/switch
+    POST /api/sites/[siteId]/google-ads/test-conversion
     POST /api/sites/[siteId]/google-ads/test
     DELETE /api/sites/[siteId]/invitations/[invitationId]
     PATCH,DELETE /api/sites/[siteId]/members/[userId]
     POST /api/sites/[siteId]/members
+    POST,DELETE /api/sites/[siteId]/pause
     POST /api/sites/[siteId]/privacy/erase
     POST /api/sites/[siteId]/privacy/export
     POST /api/sites/[siteId]/privacy/preview
     PATCH /api/sites/[siteId]/privacy/retention
-    PATCH /api/sites/[siteId]/privacy
+    GET,PATCH /api/sites/[siteId]/privacy
+    PATCH /api/sites/[siteId]/setup/calls
     PATCH /api/sites/[siteId]`,
 };
 
@@ -177,7 +191,7 @@ async function statusFor({ method, path, run }: Found, who: string): Promise<num
     path: path.replace("[siteId]", team.siteId) + query,
     params,
     body,
-    headers: fromOurPage(cookies[who]),
+    headers: { ...fromOurPage(cookies[who]), "x-forwarded-for": address },
   });
   await response.body?.cancel();
   return response.status;

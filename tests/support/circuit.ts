@@ -6,7 +6,7 @@ import type { Team } from "#tests/fixtures/team.ts";
 /** A worker's steps around a batch, by the functions that claim and settle call. */
 
 export interface Gate {
-  gate: "CLOSED" | "HALF_OPEN" | "OPEN" | "BLOCKED" | "NOT_CONNECTED" | "SCRIPT";
+  gate: "CLOSED" | "HALF_OPEN" | "OPEN" | "BLOCKED" | "NOT_CONNECTED" | "PAUSED" | "SCRIPT";
   probe_limit: number | null;
   credentials_version: number | null;
   transport: string | null;

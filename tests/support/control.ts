@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type postgres from "postgres";
 import type { QueueActionAnswer, QueueActionPreview } from "#lib/oci/queue/actions.ts";
+import { unfixableCodes } from "#lib/oci/queue/causes.ts";
 import type { QueueRows } from "#lib/oci/queue/rows.ts";
 import type { QueueStats } from "#lib/oci/queue/stats.ts";
 import type { QueueAction } from "#lib/oci/queue-types.ts";
@@ -44,7 +45,7 @@ export const preview = (sql: postgres.Sql, action: QueueAction, filter: Record<s
   callAs<QueueActionPreview>(
     sql,
     team.operator,
-    (tx) => tx`select public.preview_queue_action(${team.siteId}, ${action}, ${tx.json(filter as never)}, 5)`,
+    (tx) => tx`select public.preview_queue_action(${team.siteId}, ${action}, ${tx.json(filter as never)}, 5, ${unfixableCodes})`,
     at,
   );
 

@@ -8,7 +8,7 @@ import { connectAsOwner } from "#scripts/local/demo/connect-as-owner.ts";
 import { describeDemo } from "#scripts/local/demo/demo-file.ts";
 import { seedDemo } from "#scripts/local/demo/seed-demo.ts";
 import { freePort } from "#scripts/local/process/free-port.ts";
-import { temporaryStateDir } from "#scripts/local/process/state-dir.ts";
+import { memoryStateDir } from "#scripts/local/process/state-dir.ts";
 import { StopList } from "#scripts/local/process/stop-list.ts";
 import { startStack } from "#scripts/local/stack.ts";
 import { e2eActionBatch } from "./e2e-stack.ts";
@@ -25,7 +25,7 @@ async function lowerActionBatch(adminDatabaseUrl: string): Promise<void> {
 }
 
 export default async function setup(): Promise<() => Promise<void>> {
-  const stateDir = temporaryStateDir();
+  const stateDir = memoryStateDir();
   const stopList = new StopList();
   stopList.add(async () => rmSync(stateDir, { recursive: true, force: true }));
   try {

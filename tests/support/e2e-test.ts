@@ -135,15 +135,15 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
 export { expect };
 
 /** The newest mail to an address, as text with its links. */
-export async function mailTo(stack: DemoFile, address: string): Promise<string> {
+export async function mailTo(stack: DemoFile, address: string, before = ""): Promise<string> {
   let found = "";
   await expect
     .poll(async () => {
       const mails: { to: string; html?: string; text?: string }[] = await (await fetch(`${stack.mailUrl}?format=json`)).json();
       found = JSON.stringify(mails.find((mail) => mail.to === address) ?? "");
-      return found.length;
+      return found.length > 2 && found !== before;
     })
-    .toBeGreaterThan(2);
+    .toBe(true);
   return found;
 }
 

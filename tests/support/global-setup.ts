@@ -9,7 +9,7 @@ import { isReleased, migrationsIn, schemasIn, supabaseDir } from "#scripts/db/su
 import { prepareDatabase, urlTo } from "#scripts/local/postgres/database.ts";
 import { startPostgres } from "#scripts/local/postgres/postgres.ts";
 import { loadSecrets } from "#scripts/local/process/secrets.ts";
-import { temporaryStateDir } from "#scripts/local/process/state-dir.ts";
+import { memoryStateDir } from "#scripts/local/process/state-dir.ts";
 import { StopList } from "#scripts/local/process/stop-list.ts";
 import { startWatchdog, type Watchdog } from "#scripts/local/process/watchdog.ts";
 import { startRedis } from "#scripts/local/redis/redis.ts";
@@ -42,7 +42,7 @@ export default async function setup({ provide, config }: TestProject) {
 }
 
 async function startSharedStack(watchdog: Watchdog, stopList: StopList): Promise<SharedStack> {
-  const stateDir = temporaryStateDir();
+  const stateDir = memoryStateDir();
   stopList.add(async () => rmSync(stateDir, { recursive: true, force: true }));
   const logPath = (name: string) => join(stateDir, `${name}.log`);
   const secrets = await loadSecrets(stateDir);

@@ -29,6 +29,8 @@ interface SiteSettings {
   respectsPrivacySignal?: boolean;
   /** As many events as an owner may set. */
   highCeilings?: boolean;
+  /** Without a call secret: nothing of the site is ever signed. */
+  hasTelephone?: false;
   /** Nothing of it is kept for leads unless told otherwise, so that a test of the cap meets the cap. */
   plan?: { limit: number | null; enforcement: "soft" | "hard"; capMultiplier?: number; leadSharePercent?: number };
 }
@@ -55,6 +57,8 @@ interface Signing {
   /** What goes over the wire when it differs from what was signed. */
   sentBody: string;
   signature: string;
+  /** Where it comes from; without it all calls come from one address. */
+  address: string;
 }
 
 interface IngestAppOptions {
@@ -110,13 +114,14 @@ export async function startIngestApp({ redisRest, worker = "awake" }: IngestAppO
 
 let sitesMade = 0;
 
-async function newSite(db: TestDatabase, owner: Person, { consentMode, respectsPrivacySignal, plan, highCeilings }: SiteSettings = {}) {
+async function newSite(db: TestDatabase, owner: Person, settings: SiteSettings = {}) {
+  const { consentMode, respectsPrivacySignal, plan, highCeilings, hasTelephone = true } = settings;
   const name = `shop-${++sitesMade}`;
   const { siteId, siteUuid } = await createSite(db.sql, owner, { name });
   await db.sql`
     update public.sites s set consent_mode = ${consentMode ?? "off"}, respects_privacy_signal = ${respectsPrivacySignal ?? false}
     where s.id = ${siteUuid}`;
-  const callSecret = await makeCallSecret(db.sql, { siteId, siteUuid, owner });
+  const callSecret = !hasTelephone ? "" : await makeCallSecret(db.sql, { siteId, siteUuid, owner });
   const site: IngestSite = { siteId, siteUuid, origin: `https://${name}.test`, callSecret };
   if (highCeilings) await setCeilings(db.sql, { siteId, owner });
   if (plan) {
@@ -137,7 +142,12 @@ function signedCall(site: IngestSite, body: unknown, signing: Partial<Signing> =
   const signature = signing.signature ?? sign(signing.secret ?? site.callSecret, ts, text);
   return {
     body: signing.sentBody ?? text,
-    headers: { "x-ops-site-id": site.siteId, "x-ops-ts": ts, "x-ops-signature": signature },
+    headers: {
+      "x-ops-site-id": site.siteId,
+      "x-ops-ts": ts,
+      "x-ops-signature": signature,
+      ...(signing.address && { "x-forwarded-for": signing.address }),
+    },
   };
 }
 

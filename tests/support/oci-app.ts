@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { POST as ackRoute } from "#app/api/oci/ack/route.ts";
 import { POST as ackFailedRoute } from "#app/api/oci/ack-failed/route.ts";
 import { GET as exportRoute } from "#app/api/oci/google-ads-export/route.ts";
+import { POST as testAnswerRoute } from "#app/api/oci/test-answer/route.ts";
 import { POST as verifyRoute } from "#app/api/oci/v2/verify/route.ts";
 import { closeServer, listenLocal, readBody } from "#scripts/local/process/local-server.ts";
 import { connectApi } from "#tests/fixtures/connections.ts";
@@ -100,6 +101,7 @@ const routes: Record<string, Parameters<typeof send>[0]> = {
   "/api/oci/google-ads-export": exportRoute,
   "/api/oci/ack": ackRoute,
   "/api/oci/ack-failed": ackFailedRoute,
+  "/api/oci/test-answer": testAnswerRoute,
 };
 
 /** The same routes behind a real HTTP server, for whoever speaks HTTP. */

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { drainEvents } from "#lib/ingest/drain.ts";
 import { keepPageView } from "#lib/oci/handout/page-views.ts";
 import { type AskedPerson, eraseStep, exportPage, type PersonDoor, personPreview } from "#lib/privacy/person.ts";
-import { callersOf } from "#lib/seal/caller-hashes.ts";
+import { callersOf, vouchedCallersOf } from "#lib/seal/caller-hashes.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { change } from "#tests/fixtures/leads.ts";
 import { claimForScript } from "#tests/fixtures/queue.ts";
@@ -49,6 +49,13 @@ export async function leaveTraces(app: IngestApp, site: IngestSite & Team): Prom
   const [call] = await app.db.sql`select id from public.calls where site_id = ${site.siteUuid} and visitor_id = ${visitor}`;
   const callId = String(call?.id);
   await change(app.db.sql, { team: site }, "change_call", { id: callId, to: "qualified", reason: `Ring ${phone} back` });
+  const name = `Ayşe Yıldıztepe ${number}`;
+  await callAs(app.db.sql, app.owner, (tx) => tx`select public.set_lead_contact(${site.siteId}, ${callId}, ${tx.json({ name })})`);
+  await callAs(
+    app.db.sql,
+    app.owner,
+    (tx) => tx`select public.add_lead_note(${site.siteId}, ${callId}, ${`${name} is at home after six`})`,
+  );
   const sealing = { id: callId, amountCents: 150_000, note: `Mrs. A., ${email}` };
   const sealed = await change(app.db.sql, { team: site }, "seal_call", sealing);
   if (sealed.status !== 200) throw new Error(`The seal was refused: ${JSON.stringify(sealed.body)}`);
@@ -62,7 +69,7 @@ export async function leaveTraces(app: IngestApp, site: IngestSite & Team): Prom
     wbraid,
     marketingConsent: true,
     note: `For ${email}`,
-    callers: (await callersOf(site.siteId, [{ phone }])).flat().map((caller) => ({ ...caller })), // as the app adds them
+    callers: (await vouchedCallersOf(site.siteId, [{ phone }])).flat().map((caller) => ({ ...caller })), // as the app adds them
   };
   await callAs(app.db.sql, app.owner, (tx) => tx`select public.import_sales(${site.siteId}, ${tx.json([till])}, false)`);
   const [tillSale] = await app.db.sql`select id from public.sales where site_id = ${site.siteUuid} and external_ref = ${till.externalRef}`;
@@ -79,7 +86,7 @@ export async function leaveTraces(app: IngestApp, site: IngestSite & Team): Prom
     saleId,
     tillSaleId: String(tillSale?.id),
     queueId,
-    traces: [visitor, gclid, wbraid, phone.slice(4), sha(phone), email, sha(email), sha(`gclid/${gclid}`)],
+    traces: [name, visitor, gclid, wbraid, phone.slice(4), sha(phone), email, sha(email), sha(`gclid/${gclid}`)],
   };
 }
 
@@ -100,7 +107,7 @@ export function ownersDoor(app: IngestApp, site: IngestSite, person: { id: strin
   const call = <T>(run: Parameters<typeof callAs>[2]) => callAs<T>(app.db.sql, person, run);
   return {
     siteId: site.siteId,
-    callerHashes: async (phone) => (await callersOf(site.siteId, [{ phone }])).flat().map(({ hash }) => hash),
+    callerHashes: async (numbers) => (await callersOf(site.siteId, numbers)).flat().map(({ hash }) => hash),
     preview: async (asked) => personPreview.parse(await call((tx) => tx`select public.preview_erasure(${site.siteId}, ${tx.json(asked)})`)),
     erase: async (asked, receiptId) =>
       eraseStep.parse(await call((tx) => tx`select public.erase_person(${site.siteId}, ${tx.json(asked)}, ${receiptId})`)),

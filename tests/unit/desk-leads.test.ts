@@ -9,6 +9,7 @@ const lead: DeskLead = {
   id: "lead",
   channel: "phone",
   phone: null,
+  name: null,
   status: "intent",
   version: 1,
   score: 0,
@@ -25,7 +26,7 @@ const lead: DeskLead = {
   changedAt: null,
   changedBy: null,
   changedByYou: false,
-  undoUntil: null,
+  undo: null,
   sale: null,
   delivery: null,
 };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseEnv } from "#lib/env.ts";
+import { deploymentId, parseEnv } from "#lib/env.ts";
 
 const complete = {
   APP_URL: "https://app.example.com",
@@ -71,4 +71,10 @@ test("a vault key that is not 32 bytes is refused at the start", () => {
   expect(() => parseEnv({ ...complete, OPSMANTIK_VAULT_KEY: short })).toThrow(/OPSMANTIK_VAULT_KEY: must be 32 random bytes/);
   expect(() => parseEnv({ ...complete, OPSMANTIK_VAULT_KEY: short })).not.toThrow(short);
   expect(() => parseEnv({ ...complete, OPSMANTIK_VAULT_KEY: "!".repeat(44) })).toThrow(/OPSMANTIK_VAULT_KEY/);
+});
+
+test("a build on Vercel is named by its deployment, and what Next itself was told wins", () => {
+  expect(deploymentId({ VERCEL_DEPLOYMENT_ID: "dpl_7" })).toBe("dpl_7");
+  expect(deploymentId({ VERCEL_DEPLOYMENT_ID: "dpl_7", NEXT_DEPLOYMENT_ID: "dpl_8" })).toBe("dpl_8");
+  expect(deploymentId({ VERCEL_DEPLOYMENT_ID: "" })).toBeUndefined();
 });

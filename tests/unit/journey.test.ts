@@ -45,11 +45,14 @@ const lead = (more: Partial<LeadDetail> = {}): LeadDetail =>
     changedAt: null,
     changedBy: null,
     changedByYou: false,
-    undoUntil: null,
+    undo: null,
     sale: null,
     delivery: null,
     asOf: at(140),
     fullPhone: null,
+    dialNumber: null,
+    isErased: false,
+    name: null,
     clickKind: "gclid",
     signalWaits: false,
     visits: [
@@ -64,10 +67,11 @@ const lead = (more: Partial<LeadDetail> = {}): LeadDetail =>
     ...more,
   });
 
-const kinds = (detail: LeadDetail) => journeyOf(detail, at(500)).map((step) => (step.kind === "todo" ? `todo ${step.what}` : step.kind));
+const toCome = { sendFrom: at(500), hasVerdicts: true };
+const kinds = (detail: LeadDetail) => journeyOf(detail, toCome).map((step) => (step.kind === "todo" ? `todo ${step.what}` : step.kind));
 
 test("a journey is clicks, pages with how far they were read, the pause between visits, the call, and what is to come", () => {
-  const steps = journeyOf(lead(), at(500));
+  const steps = journeyOf(lead(), toCome);
   expect(kinds(lead())).toEqual([
     "click",
     "page",
@@ -93,14 +97,14 @@ test("what the visitor agreed to stands where it happened", () => {
     { at: at(121), scopes: ["analytics", "marketing"], path: "/" },
     { at: at(131), scopes: [], path: "/privacy" },
   ];
-  const steps = journeyOf(lead({ choices, clickBlock: "NO_CONSENT" }), at(500)).slice(-5);
+  const steps = journeyOf(lead({ choices, clickBlock: "NO_CONSENT" }), toCome).slice(-5);
   expect(steps.map((step) => (step.kind === "consent" ? step.choice : step.kind))).toEqual(["given", "hover", "lead", "withdrawn", "todo"]);
 });
 
 // Guarantee: a call that two systems told of, seconds apart, is still shown as this call, with the page it came from.
 test("the lead's own event is the nearest of its channel", () => {
   const events = [event(100, "phone_call"), { ...event(131, "phone_call"), path: null }];
-  const steps = journeyOf(lead({ visits: [visit(100, events)], pagePath: "/contact" }), at(500)).filter(({ kind }) => kind === "lead");
+  const steps = journeyOf(lead({ visits: [visit(100, events)], pagePath: "/contact" }), toCome).filter(({ kind }) => kind === "lead");
   expect(steps).toMatchObject([{ isThis: false }, { isThis: true, path: "/contact" }]);
 });
 
@@ -129,13 +133,16 @@ test("after the seal stand who sealed, what was sent and what Google said", () =
     ],
     delivery: {
       status: "COMPLETED",
+      isNotSent: false,
       notBefore: at(136),
       errorCode: null,
       uploadedAt: at(137),
       verdict: "CONFIRMED",
       pendingAdjustment: null,
     },
-    deliveries: [{ id: "d", at: at(137), kind: "CONVERSION", verdict: "CONFIRMED", verdictAt: at(139), ...amount }],
+    deliveries: [
+      { id: "d", at: at(137), kind: "CONVERSION", transport: "data_manager", verdict: "CONFIRMED", verdictAt: at(139), ...amount },
+    ],
   });
   expect(kinds(sealed).slice(-3)).toEqual(["move", "sent", "verdict"]);
   const waiting = { ...sealed, deliveries: [], delivery: { ...sealed.delivery, status: "QUEUED", verdict: null } } as LeadDetail;
@@ -143,7 +150,33 @@ test("after the seal stand who sealed, what was sent and what Google said", () =
 });
 
 test("a visit whose steps were deleted says so, and the lead keeps its place", () => {
-  const steps = journeyOf(lead({ visits: [visit(120, [], { isCleared: true, clickedAt: null })] }), null);
+  const steps = journeyOf(lead({ visits: [visit(120, [], { isCleared: true, clickedAt: null })] }), { sendFrom: null, hasVerdicts: true });
   expect(steps.map(({ kind }) => kind)).toEqual(["visit", "cleared", "lead", "todo", "todo", "todo"]);
   expect(steps[2]).toMatchObject({ at: at(130), channel: "phone", isThis: true });
+});
+
+// Guarantee: nobody waits for a verdict that cannot come. Mutation: promise a confirmation whatever the way.
+test("what a script sent waits for no verdict, and a script's site promises none", () => {
+  const byScript = { sendFrom: at(500), hasVerdicts: false };
+  const todo = (detail: LeadDetail) => journeyOf(detail, byScript).flatMap((step) => (step.kind === "todo" ? [step.what] : []));
+  expect(todo(lead())).toEqual(["seal", "send"]);
+  const delivery = {
+    status: "COMPLETED",
+    isNotSent: false,
+    notBefore: at(136),
+    errorCode: null,
+    uploadedAt: at(137),
+    verdict: null,
+    pendingAdjustment: null,
+  } as const;
+  const sent = (transport: "script" | "data_manager") =>
+    lead({
+      status: "sealed",
+      delivery,
+      deliveries: [
+        { id: "d", at: at(137), kind: "CONVERSION", transport, verdict: null, verdictAt: null, amountCents: 1, currency: "TRY" },
+      ],
+    });
+  expect(todo(sent("script"))).toEqual([]);
+  expect(todo(sent("data_manager")), "sent by API before the site went over to a script").toEqual(["confirm"]);
 });

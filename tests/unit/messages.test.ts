@@ -34,6 +34,8 @@ const sameInBoth = new Set([
   "salesImport.fields.gbraid",
   "activity.system",
   "desk.detail.device.tablet",
+  "desk.detail.sibling",
+  "quickSearch.key",
   "googleAds.account.data_manager",
   "googleAds.account.ads_api",
   "googleAds.test.accountFound",
@@ -44,6 +46,15 @@ const sameInBoth = new Set([
   "billing.origins.browsers.edge",
   "billing.origins.browsers.opera",
   "billing.origins.browsers.samsung",
+  "trades.option",
+  "setup.numbered",
+  "setup.snippet.places.html",
+  "setup.snippet.places.gtm",
+  "setup.snippet.places.wordpress",
+  "setup.snippet.places.next",
+  "setup.calls.languages.curl",
+  "setup.calls.languages.php",
+  "setup.calls.languages.node",
 ]);
 
 /**

@@ -3,9 +3,9 @@ import { chartBuckets } from "#components/dashboard/oci-control/cards/activity-b
 import { checkItem } from "#components/dashboard/oci-control/export/export-checks.ts";
 import { lowTicks } from "#components/workbench/chart/chart-scale.ts";
 import { shortLength, shortMoment } from "#lib/i18n/short-time.ts";
-import { isByHand, needsPerson, rightlyNotSent, rowState, sumByCurrency } from "#lib/oci/queue/row-state.ts";
+import { isByHand, needsPerson, rowState, rowsToTake, sumByCurrency } from "#lib/oci/queue/row-state.ts";
 import type { QueueRow } from "#lib/oci/queue/rows.ts";
-import { apiFilter, filterCount, readView, writeView } from "#lib/oci/queue/view.ts";
+import { apiFilter, countOf, filterCount, readView, writeView } from "#lib/oci/queue/view.ts";
 
 const now = new Date("2026-11-16T12:00:00Z");
 const row = (id: string, more: Partial<QueueRow> = {}): QueueRow => ({
@@ -73,7 +73,7 @@ describe("the address", () => {
     expect(writeView(view)).toBe("?");
   });
   test("a length of days becomes a moment for the API", () => {
-    expect(apiFilter({ days: "7", status: "FAILED" }, now)).toEqual({ status: "FAILED", createdFrom: "2026-11-09T12:00:00.000Z" });
+    expect(apiFilter({ days: "7", status: "RETRY" }, now)).toEqual({ status: "RETRY", createdFrom: "2026-11-09T12:00:00.000Z" });
   });
 });
 
@@ -119,13 +119,14 @@ test("what needs a person: failures and rejections somebody can fix, stuck rows 
     { code: "CLICK_NOT_FOUND", category: null, count: 100 },
   ];
   expect(needsPerson({ failedCauses, rejectedCauses, stuckProcessing: 2, waitingByHand: 1 })).toBe(16);
-  expect(rightlyNotSent({ failedCauses })).toBe(6);
 });
 
 test("a week's hours become the days of the site's zone", () => {
-  const hours = ["2026-11-15T20:00:00Z", "2026-11-15T21:00:00Z"].map((at) => ({ at, delivered: 1, failed: 0, retried: 2 }));
+  const hours = ["2026-11-15T20:00:00Z", "2026-11-15T21:00:00Z"].map((at) => ({ at, delivered: 1, failed: 0, notSent: 3, retried: 2 }));
   expect(chartBuckets({ activity: hours, range: "7d" }, "Europe/Istanbul")).toHaveLength(2);
-  expect(chartBuckets({ activity: hours, range: "7d" }, "UTC")).toEqual([{ at: hours[0]?.at, delivered: 2, failed: 0, retried: 4 }]);
+  expect(chartBuckets({ activity: hours, range: "7d" }, "UTC")).toEqual([
+    { at: hours[0]?.at, delivered: 2, failed: 0, notSent: 6, retried: 4 },
+  ]);
   expect(chartBuckets({ activity: hours, range: "24h" }, "UTC")).toBe(hours);
 });
 
@@ -163,4 +164,31 @@ test("lengths and moments are short", () => {
   expect(shortLength("tr", 90)).toBe("1 dk");
   expect(shortMoment({ locale: "en", timeZone: "Europe/Istanbul" }, "2026-11-16T09:05:00Z", now)).toBe("12:05");
   expect(shortMoment({ locale: "en", timeZone: "Europe/Istanbul" }, "2026-11-14T09:05:00Z", now)).toBe("14 Nov 12:05");
+});
+
+// Guarantee: a figure opens the list that holds what it counts. Mutation: send the screen's FAILED as the stored state alone.
+test("the screen's states as the API takes them, and how many each holds", () => {
+  const totals = { QUEUED: 2, RETRY: 3, PROCESSING: 4, COMPLETED: 5, FAILED: 9 };
+  const stats = { totals, notSent: 6 };
+  expect(apiFilter({ status: "FAILED", errorCode: "MAX_ATTEMPTS" }, now)).toEqual({
+    status: "FAILED",
+    notSent: "false",
+    errorCode: "MAX_ATTEMPTS",
+  });
+  expect(apiFilter({ status: "NOT_SENT" }, now)).toEqual({ status: "FAILED", notSent: "true" });
+  expect(apiFilter({ status: "WAITING" }, now)).toEqual({ waiting: "true" });
+  expect(apiFilter({ status: "RETRY" }, now)).toEqual({ status: "RETRY" });
+  expect([countOf(stats, "FAILED"), countOf(stats, "NOT_SENT"), countOf(stats, "WAITING"), countOf(stats, "RETRY")]).toEqual([3, 6, 5, 3]);
+});
+
+// Guarantee: a retry of a selection spends no try on what Google can never take.
+test("a retry of a selection leaves out what cannot be moved or fixed; the other actions say of each row why it stayed", () => {
+  const failed = { status: "FAILED", allowedActions: ["RETRY_SELECTED"] } as const;
+  const rows = [
+    row("a", { ...failed, allowedActions: ["RETRY_SELECTED"], providerErrorCode: "MAX_ATTEMPTS" }),
+    row("b", { ...failed, allowedActions: ["RETRY_SELECTED"], providerErrorCode: "CLICK_EXPIRED" }),
+    row("c", { status: "COMPLETED", allowedActions: [] }),
+  ];
+  expect(rowsToTake("RETRY_SELECTED", rows, "script").map(({ id }) => id)).toEqual(["a"]);
+  expect(rowsToTake("MARK_FAILED", rows, "script")).toBe(rows);
 });

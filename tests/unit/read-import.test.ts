@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import en from "#lib/i18n/messages/en.json";
+import tr from "#lib/i18n/messages/tr.json";
+import { exampleImport } from "#lib/seal/example-import.ts";
 import { decodeFile, readImport } from "#lib/seal/read-import.ts";
 
 const istanbul = { currency: "TRY", timezone: "Europe/Istanbul" };
@@ -156,4 +159,18 @@ describe("a file of sales", () => {
       expect(days(["10/11/2026 25:00"])).toMatchObject({ questions: {}, problems: [{ problem: "DATE_UNREADABLE" }] });
     });
   });
+});
+
+// Guarantee: who begins with the example learns what a file needs, not what is wrong with ours.
+test("the example file is read without a question, with the columns of either language", () => {
+  const now = new Date("2026-11-17T12:00:00Z");
+  for (const { salesImport } of [en, tr]) {
+    const { externalRef: ref, occurredAt: date, customerPhone: phone, marketingConsent: consent, ...same } = salesImport.fields;
+    const read = readImport(exampleImport({ ref, date, phone, consent, ...same }, "TRY", now), {
+      currency: "TRY",
+      timezone: "Europe/Istanbul",
+    });
+    expect([read.rows.length, read.problems, read.missing, read.questions]).toEqual([2, [], [], {}]);
+    expect(read.rows[0]).toMatchObject({ externalRef: "A-1001", amountCents: 425000, marketingConsent: true });
+  }
 });

@@ -1,11 +1,28 @@
 import { expect, test } from "vitest";
-import { hasRole, memberInvite, newSite, siteInput } from "#lib/tenancy/site-fields.ts";
+import { memberInvite, newSite, siteInput } from "#lib/tenancy/site-fields.ts";
+import { hasRole } from "#lib/tenancy/site-roles.ts";
 
 const site = { name: "Akdere", domains: ["akdere.com.tr"], currency: "TRY", timezone: "Europe/Istanbul", locale: "tr" };
 
 test("what a person pastes becomes bare host names, once each", () => {
   const domains = ["https://Akdere.com.tr/iletisim?x=1", " akdere.com.tr ", "şube.com.tr", "localhost"];
   expect(siteInput.parse({ ...site, domains }).domains).toEqual(["akdere.com.tr", "xn--ube-rza.com.tr", "localhost"]);
+});
+
+// Guarantee: whoever pastes the address of the www page does not lose the visits of the bare domain: the gate takes a host and its www.
+// Mutation: without the rule about www, "www.x.com.tr" is stored and x.com.tr is refused.
+test("scheme, path, port, a last dot and one leading www are dropped; other subdomains stay", () => {
+  const stored = (pasted: string) => siteInput.parse({ ...site, domains: [pasted] }).domains[0];
+  const pasted = [
+    "https://www.x.com.tr/",
+    "http://WWW.x.com.tr:8080/a?b#c",
+    "www.x.com.tr.",
+    "www.www.x.com.tr",
+    "shop.x.com.tr",
+    "www.com",
+  ];
+  expect(pasted.map(stored)).toEqual(["x.com.tr", "x.com.tr", "x.com.tr", "www.x.com.tr", "shop.x.com.tr", "www.com"]);
+  expect(siteInput.parse({ ...site, domains: ["www.x.com", "x.com"] }).domains).toEqual(["x.com"]);
 });
 
 test.each([
@@ -38,7 +55,10 @@ test("a role includes the ones below it", () => {
   expect(hasRole("viewer", "operator")).toBe(false);
 });
 
-test("a new site without an answer about consent is refused; the settings form is not asked", () => {
-  expect(newSite.safeParse(site).error?.issues.map(({ path, message }) => [path[0], message])).toEqual([["consentMode", "REQUIRED"]]);
+test("a new site without an answer about consent or an average order is refused; the settings form is not asked", () => {
+  expect(newSite.safeParse(site).error?.issues.map(({ path, message }) => [path[0], message])).toEqual([
+    ["consentMode", "REQUIRED"],
+    ["defaultAovCents", "REQUIRED"],
+  ]);
   expect(siteInput.safeParse(site).success).toBe(true);
 });

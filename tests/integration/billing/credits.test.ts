@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { billingOverview, type Invoice, invoice } from "#lib/billing/billing-shapes.ts";
 import { type CountedKey, verifyInvoice } from "#lib/billing/verify-invoice.ts";
 import { receiptFault } from "#lib/contracts/proof-hash.ts";
-import { proofReceipt } from "#lib/contracts/proof-receipt.ts";
+import { proofReceipt } from "#lib/contracts/receipt-shape.ts";
 import { verifyProofs } from "#lib/contracts/verify-proofs.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { admitAt, freezeMonth } from "#tests/fixtures/counted-events.ts";

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { PATCH as leadShareRoute } from "#app/api/sites/[siteId]/billing/lead-share/route.ts";
 import { billingOverview } from "#lib/billing/billing-shapes.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
+import { makeCallSecret } from "#tests/fixtures/site.ts";
 import { createTeam, handOver, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
@@ -41,9 +42,11 @@ const plan = async () => {
 };
 
 test("a tenth is kept until an owner says otherwise, and every member sees how much that is", async () => {
-  expect(await plan()).toMatchObject({ leadSharePercent: 10, capEvents: 1005, openEvents: 905 });
+  expect(await plan()).toMatchObject({ leadSharePercent: 10, capEvents: 1005, openEvents: 905, signedEvents: 0 });
   expect((await save(25)).status).toBe(200);
-  expect(await plan()).toMatchObject({ leadSharePercent: 25, capEvents: 1005, openEvents: 754 });
+  expect(await plan()).toMatchObject({ leadSharePercent: 25, capEvents: 1005, openEvents: 754, signedEvents: 0 });
+  await makeCallSecret(db.sql, team);
+  expect(await plan()).toMatchObject({ openEvents: 754, signedEvents: 125 });
 });
 
 // Guarantee: the share is no part of the price. Mutation: keep every update of site_plans in plan_changes.

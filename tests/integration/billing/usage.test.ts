@@ -102,6 +102,7 @@ test("the overview counts the ledger by UTC day, without any reconciliation", as
       capEvents: 90_000,
       leadSharePercent: 10,
       openEvents: 81_000,
+      signedEvents: 0,
       basePriceCents: 149_000,
       overageCentsPer1000: 3000,
     },

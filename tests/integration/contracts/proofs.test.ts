@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { GET as sealCron } from "#app/api/cron/contracts/seal-proofs/route.ts";
 import { proofHash, receiptFault } from "#lib/contracts/proof-hash.ts";
-import { type ProofReceipt, proofReceipt } from "#lib/contracts/proof-receipt.ts";
+import { type ProofReceipt, proofReceipt } from "#lib/contracts/receipt-shape.ts";
 import { sealProofs } from "#lib/contracts/upkeep.ts";
 import { verifyProofs } from "#lib/contracts/verify-proofs.ts";
 import { newLead } from "#tests/fixtures/leads.ts";

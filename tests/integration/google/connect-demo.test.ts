@@ -18,7 +18,7 @@ test("the demo's API site is connected with credentials and conversion actions t
     { ...site, siteId: "api-site" as SiteId, syncMethod: "api" as const },
   ];
   const connections: DemoConnection[] = [];
-  await connectDemo({ sites, users: [] }, google.url, async (connection) => void connections.push(connection));
+  await connectDemo({ sites }, google.url, async (connection) => void connections.push(connection));
   expect(connections).toMatchObject([{ siteId: "api-site" }]);
   const [{ credentials, actions } = { credentials: null, actions: [] }] = connections;
   expect(actions).toHaveLength(5);

@@ -25,6 +25,7 @@ let other: Team;
 const cookies: Record<string, string> = {};
 
 const site = { name: "Yeni", domains: ["yeni.test"], currency: "TRY", timezone: "Europe/Istanbul", locale: "tr", consentMode: "required" };
+const newSite = { ...site, defaultAovCents: 180_000 };
 const nobody = "0190b5a8-3f5c-7c1e-8a34-5f0f1c2d3e4f";
 
 beforeAll(async () => {
@@ -138,9 +139,15 @@ const asOwner = (input: Parameters<typeof send>[1]) => ({
 });
 
 test("an owner creates, changes, archives and restores a site", async () => {
-  const created = await send(createSite, { body: site, headers: fromOurPage(cookies.owner) });
+  const created = await send(createSite, { body: newSite, headers: fromOurPage(cookies.owner) });
   expect(created.status).toBe(200);
   const { siteId } = await created.json();
+  // Guarantee: a new site's average order is its owner's, and its conversions have names that a person can read in Google Ads.
+  const [stored] = await db.sql`
+    select s.default_aov_cents::int as cents, s.conversion_names ->> 'seal' as seal,
+      (select count(*)::int from public.transition_proofs p where p.site_id = s.id) as lines
+    from public.sites s where s.public_id = ${siteId}`;
+  expect(stored).toEqual({ cents: 180_000, seal: "Kesinleşen satış (OpsMantik)", lines: 1 });
   const changed = await send(updateSite, {
     method: "PATCH",
     params: { siteId },
@@ -168,7 +175,7 @@ test("an owner creates, changes, archives and restores a site", async () => {
 
 test("a bad body names each wrong field", async () => {
   const response = await send(createSite, {
-    body: { ...site, name: "", domains: ["ok.test", "not a domain"], currency: "lira" },
+    body: { ...newSite, name: "", domains: ["ok.test", "not a domain"], currency: "lira" },
     headers: fromOurPage(cookies.owner),
   });
   expect(response.status).toBe(400);
@@ -183,7 +190,7 @@ test("a bad body names each wrong field", async () => {
 });
 
 test("whoever owns nothing cannot create a site", async () => {
-  expect((await send(createSite, { body: site, headers: fromOurPage(cookies.viewer) })).status).toBe(403);
+  expect((await send(createSite, { body: newSite, headers: fromOurPage(cookies.viewer) })).status).toBe(403);
 });
 
 test("an invited person gets a mail, accepts, works in the role, and leaves", async () => {

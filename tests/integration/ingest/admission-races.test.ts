@@ -106,6 +106,24 @@ describe("two requests with the same key", () => {
   });
 });
 
+// Guarantee: a busy site costs the database a call for many requests, and each is billed as if it had come alone. Mutation: admit each alone.
+test("requests that come while two calls wait for the usage row share the third, and each has its own answer", async () => {
+  const site = await app.newSite({ plan: { limit: 10, enforcement: "hard" } });
+  await app.sync(site, pageView(site));
+  const twice = pageView(site);
+  const events = [...Array.from({ length: 6 }, () => pageView(site)), twice, twice, ...Array.from({ length: 6 }, () => pageView(site))];
+  const responses = await whileOpen(
+    app.db.sql,
+    (tx) => tx`select from public.site_usage_monthly where site_id = ${site.siteUuid} for update`,
+    () => Promise.all(events.map((event) => app.sync(site, event))),
+  );
+  const answers = await Promise.all(responses.map(async (response) => (await response.json()).results[0]));
+  expect(answers.toSorted()).toEqual([...Array(9).fill("accepted"), "duplicate", ...Array(4).fill("quota")]);
+  expect(await figuresOf(app.db, site)).toMatchObject({ billed: 10, captured: 10 });
+  const calls = await app.db.sql`select distinct created_at from public.ingest_idempotency where site_id = ${site.siteUuid}`;
+  expect(calls.length).toBeLessThanOrEqual(4); // the one before, two that waited, and one for the other twelve
+});
+
 describe("a plan with a cap", () => {
   // Guarantee: a hard cap is never exceeded. Mutation: read the usage row without FOR UPDATE.
   test.each([

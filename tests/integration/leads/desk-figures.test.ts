@@ -59,7 +59,7 @@ describe("figures", () => {
     expect(at("2026-11-09")).toMatchObject({ leads: 1, sealed: 0 });
     expect(found).toMatchObject({
       open: 1,
-      waiting: { count: 3, valueCents: 600_000 },
+      waiting: { count: 3, valueCents: { TRY: 600_000 } },
       failed: { count: 0, topCode: null },
       lastWeekMedianMinutes: 10,
       todayByStatus: { sealed: 3 },
@@ -67,6 +67,20 @@ describe("figures", () => {
       hasLeads: true,
     });
   });
+});
+
+// Guarantee: the chart's days are compared with as many before them, and nobody asks for years.
+test.each([
+  [7, 14],
+  [90, 180],
+  [1, 14],
+  [4_000, 180],
+])("a chart of %i days gets %i, ending today", async (span, count) => {
+  const { days: given, today } = deskFigures.parse(
+    await callAs(db.sql, team.viewer, (tx) => tx`select public.desk_figures(${team.siteId}, ${span})`, now),
+  );
+  expect(given).toHaveLength(count);
+  expect(given.at(-1)?.day).toBe(today);
 });
 
 describe("usual amounts", () => {

@@ -5,6 +5,7 @@ import { change } from "#tests/fixtures/leads.ts";
 import { claimForScript, minutesLater, readRow } from "#tests/fixtures/queue.ts";
 import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
 import { rowsIn, type StartingState } from "#tests/fixtures/rows-in.ts";
+import { service } from "#tests/fixtures/service.ts";
 import type { Team } from "#tests/fixtures/team.ts";
 import { act, controlAt, preview, undo } from "#tests/support/control.ts";
 import { forceRace } from "#tests/support/force-race.ts";
@@ -42,6 +43,27 @@ describe("everything that matches a filter", () => {
     expect(new Date(seen.expiresAt)).toEqual(minutesLater(15, controlAt));
     expect((await readRow(db.sql, String(rows[1]?.id))).status).toBe("FAILED");
     await finish();
+  });
+
+  // Guarantee: "all matching" promises no delivery that cannot happen: a click that is too old is not sent again and again.
+  // Mutation: without p_unfixable, or without the prefix taken off, all three are retried.
+  test("a retry leaves out what it cannot fix and says how many; the other actions take it", async () => {
+    const filter = { minValue: 778_000, maxValue: 778_000 };
+    const failed = await Promise.all(
+      ["NO_CONVERSION_ACTION_FOUND", "CLICK_NOT_FOUND", "PROCESSING_ERROR_REASON_EVENT_TOO_OLD"].map(async (code) => {
+        const [row] = await rowsIn(db.sql, team, "PROCESSING", 1, 778_000);
+        const failure = { p_site_id: team.siteUuid, p_ids: [row?.id], p_code: code, p_category: "VALIDATION", p_message: "words" };
+        await service(db.sql, "fail_offline_conversions", failure, minutesLater(39));
+        return String(row?.id);
+      }),
+    );
+    const seen = await preview(db.sql, "RETRY_SELECTED", filter, { team });
+    expect(seen).toMatchObject({ count: 1, valueCents: { TRY: 778_000 }, byStatus: { FAILED: 1 }, ineligible: { UNFIXABLE: 2 } });
+    expect(await preview(db.sql, "RESET_TO_QUEUED", filter, { team })).toMatchObject({ count: 3, ineligible: {} });
+    const { body } = await act(db.sql, { action: "RETRY_SELECTED", previewId: seen.previewId, digest: seen.digest }, { team });
+    expect(body).toMatchObject({ affected: 1, total: 1, skipped: [] });
+    const states = await Promise.all(failed.map(async (id) => (await readRow(db.sql, id)).status));
+    expect(states).toEqual(["QUEUED", "FAILED", "FAILED"]);
   });
 
   // Guarantee: what an operator confirmed is what happens. A row that failed after they looked is not retried unseen, and one that moved

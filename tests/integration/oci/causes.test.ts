@@ -1,8 +1,8 @@
-import { globSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import en from "#lib/i18n/messages/en.json";
 import { causeOf } from "#lib/oci/queue/causes.ts";
 import { everyCase } from "#tests/support/every-case.ts";
+import { ownCodes, scriptCodes } from "#tests/support/own-codes.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 
 let db: TestDatabase;
@@ -11,36 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Codes that our own functions write: what they assign to the column, hand to close_waiting, or fall back to. */
-async function codesInSql(): Promise<string[]> {
-  const functions = await db.sql<{ source: string }[]>`
-    select p.prosrc as source from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-    where n.nspname in ('public', 'private') and (p.prosrc ~ 'provider_error_code =' or p.prosrc ~ 'close_waiting')`;
-  const found = new Set<string>();
-  for (const { source } of functions) {
-    const written = [
-      ...source.matchAll(/(?:set|,)\s+provider_error_code\s+=\s+(.*?)(?=provider_error_category|\n\s+\w+\s+=|\n\s+(?:from|where) |;)/gs),
-      ...source.matchAll(/close_waiting\(\s*p_sale_id, (.*?)\);/gs),
-      ...source.matchAll(/(coalesce\(left\(\w+\.code, 64\), .*?\))/g),
-    ];
-    for (const [, expression = ""] of written)
-      for (const [, code = ""] of expression.matchAll(/(?<!= |<> )'([A-Z]+(?:_[A-Z]+)*)'/g)) found.add(code);
-  }
-  return [...found];
-}
-
-const codesIn = (path: string, pattern: RegExp) => [...readFileSync(path, "utf8").matchAll(pattern)].map(([, code = ""]) => code);
-
 // Guarantee: nobody who looks at a failed row reads a bare code: each says what happened, who can fix it and how.
 test("every code that SQL, the worker, the export or the script can leave on a row has a cause of its own", async () => {
-  const codes = [
-    ...(await codesInSql()),
-    ...globSync("lib/oci/**/*.ts").flatMap((file) => codesIn(file, /id: row\.id,\s+code: "([A-Z_]+)"/g)),
-    ...["deliver-group", "process-offline-conversions", "send-batch"].flatMap((file) =>
-      codesIn(`lib/delivery/${file}.ts`, /"([A-Z]+_[A-Z_]+)"/g),
-    ),
-    ...codesIn("scripts/google-ads-oci/GoogleAdsScript.js", /(?:return|code:) "([A-Z]+_[A-Z_]+)"/g).filter((code) => code !== "INVALID_ID"),
-  ];
+  const codes = [...(await ownCodes(db.sql)), ...scriptCodes()];
   for (const code of [
     "MANUAL_FAIL",
     "MAX_ATTEMPTS",
@@ -55,7 +28,8 @@ test("every code that SQL, the worker, the export or the script can leave on a r
     "VAULT_KEY_MISMATCH",
   ])
     expect(codes, "the collector finds what is known to be written").toContain(code);
-  expect(codes.filter((code) => code !== "UNKNOWN" && causeOf(code).name === "unknown")).toEqual([]);
+  const ofTests = ["PREVIEW_FAILED"]; // of a test conversion, which has no row; the setup page explains it
+  expect(codes.filter((code) => code !== "UNKNOWN" && !ofTests.includes(code) && causeOf(code).name === "unknown")).toEqual([]);
 });
 
 // The list of facts about Google; a code that it answers and we do not know must be added to lib/oci/queue/causes.ts.
@@ -87,4 +61,9 @@ test("every code of Google has a cause, with words for what, who and how", () =>
 
 test("a code that nobody has met is unknown, not an error", () => {
   expect(causeOf("SOMETHING_NEW")).toEqual({ name: "unknown", fixer: "us", cure: "retry" });
+});
+
+// Guarantee: a script site has nothing to connect, so nobody there is told to.
+test("no cause of a script site is fixed by connecting Google again", () => {
+  everyCase(googleCodes, (code) => expect(causeOf(code, "script").cure).not.toBe("reconnect"));
 });

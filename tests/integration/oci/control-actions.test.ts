@@ -90,11 +90,16 @@ test.each(cases)("%s on a %s row", async (action, state) => {
 });
 
 // Guarantee: what an operator gave up stays given up. A sale's next change brings back what was closed for its cancellation, and nothing opens what was
-// superseded again, not even Undo: nobody may write those two codes by hand.
-test.each(["SALE_CANCELLED", "SUPERSEDED"])("MARK_FAILED refuses the code %s, by which the queue itself decides", async (errorCode) => {
+// superseded again, not even Undo: nobody may write the system's own codes by hand. Mutation: refuse SALE_CANCELLED and SUPERSEDED alone.
+test("MARK_FAILED refuses every code by which the queue itself decides", async () => {
   const [row] = await rowsIn(db.sql, team, "QUEUED");
-  const doing = act(db.sql, { action: "MARK_FAILED", ids: [row?.id], errorCode }, { team });
-  await expect(doing).rejects.toMatchObject({ message: "VALIDATION_FAILED", code: "PT400" });
+  const [{ codes } = { codes: [] }] = await db.sql<{ codes: string[] }[]>`select private.reserved_codes() as codes`;
+  const refused = codes.filter((code) => code !== "MANUAL_FAIL");
+  expect(refused.length).toBeGreaterThan(10);
+  for (const errorCode of [...refused, " superseded ", "no_consent"]) {
+    const doing = act(db.sql, { action: "MARK_FAILED", ids: [row?.id], errorCode }, { team });
+    await expect(doing, errorCode).rejects.toMatchObject({ message: "VALIDATION_FAILED", code: "PT400" });
+  }
   expect((await readRow(db.sql, String(row?.id))).status).toBe("QUEUED");
 });
 
@@ -215,7 +220,7 @@ test("the log names who did what, why, and what became of it", async () => {
   expect(undone).toMatchObject({ action: "UNDO", undoes: body.actionId });
   expect(done).toMatchObject({
     action: "MARK_FAILED",
-    by: { kind: "user", name: "operator" },
+    by: { kind: "user", name: team.operator.email },
     reason: "Sold twice",
     affected: 1,
     undoneBy: undone?.actionId,

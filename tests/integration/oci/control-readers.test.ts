@@ -42,6 +42,9 @@ describe("a filter", () => {
     ["an error's category", { errorCategory: "VALIDATION" }, () => ids("FAILED")],
     ["an error's code, also of a row that waits", { errorCode: "RETRY_CODE" }, () => ids("RETRY")],
     ["a code and a status", { errorCode: "RETRY_CODE", status: "FAILED" }, () => []],
+    ["what waits", { waiting: true }, () => [...ids("QUEUED"), ...ids("RETRY"), ...ids("chat")]],
+    ["what was closed on purpose", { notSent: true }, () => []],
+    ["all but that", { notSent: false }, () => everything()],
     ["the provider", { provider: "google_ads" }, () => everything()],
     ["a provider that nobody has", { provider: "meta" }, () => []],
     ["the channel", { channel: "whatsapp" }, () => ids("chat")],
@@ -120,6 +123,31 @@ describe("a page", () => {
     expect(seen.sort()).toEqual(before.sort());
   });
 
+  // Mutation: a cursor without the id, or compared as text.
+  test("is sorted by value on request, page by page, equal values included", async () => {
+    const sums = await createQueueTeam(db.sql, "sums", team.owner);
+    for (const [state, cents] of [
+      ["QUEUED", 900],
+      ["FAILED", 10_000],
+      ["COMPLETED", 900],
+      ["QUEUED", 10_000],
+      ["COMPLETED", 70_000],
+      ["QUEUED", 900],
+    ] as const)
+      await rowsIn(db.sql, sums, state, 1, cents);
+    const seen: string[] = [];
+    const values: number[] = [];
+    let cursor: string | null = null;
+    do {
+      const answer: Awaited<ReturnType<typeof listRows>> = await listRows(db.sql, sums, { sort: "value" }, { cursor, limit: 2 });
+      seen.push(...answer.rows.map(({ id }) => id));
+      values.push(...answer.rows.map(({ valueCents }) => valueCents));
+      cursor = answer.nextCursor;
+    } while (cursor);
+    expect(values).toEqual([70_000, 10_000, 10_000, 900, 900, 900]);
+    expect(new Set(seen).size).toBe(6);
+  });
+
   test("refuses a cursor that is not one, or of another order", async () => {
     const { nextCursor } = await listRows(db.sql, team, {}, { limit: 1 });
     for (const cursor of ["nonsense", "AAAA", `${nextCursor}x`.slice(3)])
@@ -137,7 +165,7 @@ describe("a row's story", () => {
     await change(db.sql, { team }, "correct_sale", { id: row?.saleId, amountCents: 15_000 }, { at: minutesLater(16) });
     await act(db.sql, { action: "MARK_FAILED", ids: [row?.id], reason: "Double booking" }, { team });
     const told = queueRowStory.parse(await story(row?.id));
-    expect(told.seal).toMatchObject({ by: { kind: "user", name: "operator" }, amountCents: 12_300, currency: "TRY" });
+    expect(told.seal).toMatchObject({ by: { kind: "user", name: team.operator.email }, amountCents: 12_300, currency: "TRY" });
     expect(told.ledger.map(({ kind, amountCents }) => [kind, amountCents])).toEqual([
       ["SEAL", 12_300],
       ["CORRECT", 15_000],
@@ -151,7 +179,7 @@ describe("a row's story", () => {
       ["RETRY", "FAILED", "MARK_FAILED"],
     ]);
     expect(told.transitions.at(-1)).toMatchObject({
-      by: { kind: "user", name: "operator" },
+      by: { kind: "user", name: team.operator.email },
       note: "Double booking",
       errorCode: "MANUAL_FAIL",
     });

@@ -166,7 +166,7 @@ test("bad requests name the field", async () => {
     "&status=OPEN",
     "&cursor=x",
     "&minValue=-1",
-    "&sort=value",
+    "&sort=weight",
     "&unknown=1",
     "&verdict=NO",
     "&sentTo=today",
@@ -229,6 +229,15 @@ test("the crons fold and check the counts, and need their secret", async () => {
   expect(folded).toBeGreaterThan(0);
   expect(await (await send(reconcileRoute, asCron)).json()).toEqual({ rowsCounted: 4, drift: 0, more: false });
   for (const route of [foldRoute, reconcileRoute]) expect((await send(route, { method: "GET" })).status).toBe(401);
+});
+
+// Mutation: a route that forgets to say which codes a retry cannot fix.
+test("a preview of a retry leaves out what it cannot fix", async () => {
+  const [row] = await rowsIn(db.sql, team, "PROCESSING", 1, 778_000);
+  const failure = { p_site_id: team.siteUuid, p_ids: [row?.id], p_code: "CLICK_NOT_FOUND", p_category: "VALIDATION", p_message: "words" };
+  await service(db.sql, "fail_offline_conversions", failure, minutesLater(39));
+  const answer = await post(previewRoute, { action: "RETRY_SELECTED", filter: { q: row?.id } });
+  expect(queueActionPreview.parse(await answer.json())).toMatchObject({ count: 0, ineligible: { UNFIXABLE: 1 } });
 });
 
 // Guarantee: one person cannot keep the database busy with previews or exports; another is not held up by it.

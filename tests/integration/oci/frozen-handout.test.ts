@@ -110,8 +110,8 @@ describe("the name of a conversion", () => {
     for (const assignment of ["currency = 'USD'", "conversion_time = now()", "order_id = 'om_other_one'", "kind = 'RESTATE'"])
       await expect(edit(assignment)).rejects.toMatchObject({ message: "RECORD_IS_PERMANENT" });
     await claimForScript(app.db.sql, site, [id], minutesLater(1));
-    for (const assignment of ["conversion_name = 'Other'", "conversion_name = null"])
-      await expect(edit(assignment)).rejects.toMatchObject({ message: "RECORD_IS_PERMANENT" });
+    await expect(edit("conversion_name = 'Other'")).rejects.toMatchObject({ message: "RECORD_IS_PERMANENT" });
+    await expect(edit("conversion_name = null")).rejects.toThrow("handed_out_rows_have_a_name");
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { activityPage } from "#lib/contracts/activity.ts";
+import { type ActivityEntry, activityPage } from "#lib/contracts/activity.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { change, newLead } from "#tests/fixtures/leads.ts";
 import { createTeam, handOver, type Team } from "#tests/fixtures/team.ts";
@@ -31,6 +31,37 @@ describe("the activity log", () => {
     activityPage.parse(
       await callAs(db.sql, team.operator, (tx) => tx`select public.list_activity(${team.siteId}, ${tx.json(filter as never)})`),
     );
+
+  // Guarantee: whatever the log is sorted by, paging shows each line once. Mutation: a cursor that knows the time only.
+  test.each([
+    ["oldest", ({ at }) => at],
+    ["who", ({ actorName }) => actorName ?? ""],
+    ["who-z", ({ actorName }) => actorName ?? ""],
+    ["what", ({ kind }) => kind],
+    ["what-z", ({ kind }) => kind],
+  ] as [string, (entry: ActivityEntry) => string][])("sorted by %s, page by page", async (sort, keyOf) => {
+    const at = (minutes: number) => ({ at: new Date(Date.parse("2026-11-09T09:00:00Z") + minutes * 60_000) });
+    for (const minutes of [0, 10]) {
+      const call = await newLead(db.sql, team, at(minutes));
+      const { body } = await change(db.sql, { team }, "seal_call", { id: call, amountCents: 425_000 }, at(minutes + 1));
+      await change(db.sql, { team, person: team.owner }, "correct_sale", { id: body.saleId, amountCents: 430_000 }, at(minutes + 2));
+      await change(db.sql, { team }, "cancel_sale", { id: body.saleId }, at(minutes + 3));
+    }
+    const filter = { day: "2026-11-09", sort };
+    const whole = (await log(filter)).entries;
+    const keys = whole.map(keyOf);
+    const sorted = keys.toSorted();
+    expect(keys).toEqual(sort.endsWith("-z") ? sorted.toReversed() : sorted);
+    const paged: ActivityEntry[] = [];
+    let cursor: string | null = null;
+    do {
+      const page = await log({ ...filter, limit: 4, ...(cursor && { cursor }) });
+      paged.push(...page.entries);
+      cursor = page.next;
+    } while (cursor);
+    expect(paged.map(({ id }) => id)).toEqual(whole.map(({ id }) => id));
+    expect(new Set(paged.map(({ id }) => id)).size).toBe(whole.length);
+  });
 
   // Guarantee: every change that was proven is on the log, with who made it, what was before and what they wrote.
   test("names who did what, before and after", async () => {
@@ -99,5 +130,13 @@ describe("the activity log", () => {
     expect((await log({ day: "2026-11-02" })).entries).toEqual([]);
     expect((await log({ day: "2026-11-03", actor: team.owner.id })).entries.map(({ kind }) => kind)).toEqual(["corrected"]);
     expect((await log({ day: "2026-11-03", kind: "undone" })).entries).toHaveLength(1);
+    // A range, a search with its count, and where each line leads to.
+    expect((await log({ from: "2026-11-01", to: "2026-11-03" })).total).toBe(4);
+    expect((await log({ to: "2026-11-02" })).entries).toEqual([]);
+    const found = await log({ q: "part add" });
+    expect(found.total).toBe(1);
+    expect(found.entries).toMatchObject([{ kind: "corrected", callId: call, saleId: body.saleId, rowId: null }]);
+    const seen = await callAs(db.sql, team.viewer, (tx) => tx`select public.list_activity(${team.siteId}, ${tx.json({ q: "part add" })})`);
+    expect(activityPage.parse(seen).entries).toEqual([]); // a viewer does not read notes, and does not find by them
   });
 });

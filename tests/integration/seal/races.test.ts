@@ -26,6 +26,21 @@ const sales = (...calls: string[]) => db.sql`
   join public.revenue_snapshots r on r.sale_id = s.id join public.offline_conversion_queue q on q.sale_id = s.id
   where s.call_id = any (${calls}) group by s.id`;
 
+// Guarantee: an undo that meets a correction under way never takes the corrected sale away. Mutation: without the lock of the sale in
+// undo_step the undo never waits there, or takes back the seal that the correction is on.
+test("an undo of the seal waits for a correction that is under way, and is refused", async () => {
+  const call = await newLead(db.sql, team);
+  const { body } = await change(db.sql, { team }, "seal_call", { id: call, amountCents: 425_000 });
+  const args = { id: String(body.saleId), amountCents: 200_000 };
+  const second = await forceRace(
+    db.sql,
+    team.operator,
+    (tx) => tx`select public.correct_sale(${team.siteId}, ${tx.json(args)}, ${"1".repeat(64)}, ${randomUUID()})`,
+    () => change(db.sql, { team, person: colleague }, "undo_call", { id: call, proofId: String(body.proof_id) }),
+  );
+  expect(second).toMatchObject({ status: 409, body: { code: "STALE_VERSION", amountCents: 200_000 } });
+});
+
 describe("two operators at the same moment", () => {
   // Guarantee: one lead can not be told to Google twice because two people had it open. Mutation: without "for update" on the call in
   // move_call the second never waits, and the test times out.
@@ -36,7 +51,7 @@ describe("two operators at the same moment", () => {
     );
     expect(second).toMatchObject({
       status: 409,
-      body: { code: "STALE_VERSION", status: "sealed", changedBy: "operator", amountCents: 425_000 },
+      body: { code: "STALE_VERSION", status: "sealed", changedBy: team.operator.email, amountCents: 425_000 },
     });
     expect(await sales(call)).toEqual([{ amount: 425_000, lines: 1, rows: 1 }]);
   });

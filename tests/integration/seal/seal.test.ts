@@ -72,7 +72,7 @@ describe("a seal", () => {
     const stale = await seal(call, { amountCents: 1, expectedVersion: 1 });
     expect(stale).toMatchObject({
       status: 409,
-      body: { code: "STALE_VERSION", status: "sealed", version: 2, changedBy: "operator", amountCents: 425000 },
+      body: { code: "STALE_VERSION", status: "sealed", version: 2, changedBy: team.operator.email, amountCents: 425000 },
     });
   });
 });

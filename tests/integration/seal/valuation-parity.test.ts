@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { currencyDecimals } from "#lib/valuation/currencies.ts";
 import { checkCents } from "#lib/valuation/currency-cents.ts";
+import { sentShares, sentValueCents } from "#lib/valuation/decayed-value.ts";
 import { chooseConversionValue } from "#tests/models/conversion-value.ts";
 import { calculateDecayedValue } from "#tests/models/mizan-mantik.ts";
 import { stageValue } from "#tests/models/stage-value.ts";
@@ -86,6 +87,19 @@ test("decayed values are the same, at every edge of a day", async () => {
     }),
     { numRuns },
   );
+});
+
+// Guarantee: the figures that Settings shows for stages before the seal are the ones that are sent.
+// Mutation: another share or another rounding in lib/valuation/decayed-value.ts.
+test("Settings shows what a stage is sent with", async () => {
+  const orders = [1, 49, 50, 99, 10_000, 12_345, 310_000, 310_050, 99_999_999_999];
+  for (const { untilDay, percent } of sentShares) {
+    const days = untilDay ?? 11;
+    const rows = await db.sql`
+      select (100 * private.decayed_value(o::bigint, now(), now() + make_interval(days => ${days})))::text as cents
+      from unnest(${orders}::bigint[]) with ordinality t (o, n) order by n`;
+    expect(rows.map((row) => Number(row.cents))).toEqual(orders.map((order) => sentValueCents(order, percent)));
+  }
 });
 
 // Guarantee: what a form offers the database takes, and what the database takes a screen can read. Of every code there can be.

@@ -112,4 +112,5 @@ const knownWriters = [
   "transition_contract_for_key",
   "undo_call",
   "undo_queue_action",
+  "undo_sale",
 ];

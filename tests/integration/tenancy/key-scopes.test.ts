@@ -4,7 +4,7 @@ import { POST as confirmRoute } from "#app/api/sales/confirm/route.ts";
 import { POST as recordRoute } from "#app/api/sales/route.ts";
 import { GET as proofRoute } from "#app/v1/contract/proofs/[proofId]/route.ts";
 import { POST as transitionRoute } from "#app/v1/contract/transition/route.ts";
-import { type KeyScope, keyScopes } from "#lib/tenancy/site-fields.ts";
+import { type KeyScope, keyScopes } from "#lib/tenancy/site-roles.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { newLead } from "#tests/fixtures/leads.ts";
 import { service } from "#tests/fixtures/service.ts";

@@ -23,6 +23,7 @@ describe("a site's delivery settings", () => {
   test("start with the seeds' defaults", async () => {
     expect(await read()).toEqual({
       defaultAovCents: 10_000,
+      amountPresets: [],
       intentWeights: { intent: 0.02, qualified: 0.2, meeting: 0.2, sealed: 1 },
       signalsEnabled: false,
       signalsDailyMax: 200,

@@ -98,7 +98,7 @@ test("members ask for it; others learn nothing", async () => {
     });
   const answer = await ask("viewer", "leads");
   expect(answer.status).toBe(200);
-  expect(await answer.json()).toEqual({ version: await versionOf("leads") });
+  expect(await answer.json()).toEqual({ version: await versionOf("leads"), at: expect.any(String) });
   expect((await ask("outsider", "leads")).status).toBe(404);
   expect((await ask(undefined, "leads")).status).toBe(401);
   expect((await ask("viewer", "members")).status).toBe(400);

@@ -3,6 +3,7 @@ import { runScript } from "./script-run.ts";
 import type { StormScene } from "./storm-scene.ts";
 import { setRight } from "./storm-sites.ts";
 import type { StormWorkers } from "./storm-workers.ts";
+import { changePause } from "./weather.ts";
 import type { Order } from "./worker-in-child.ts";
 
 /** After the storm: nothing fails any more, and whatever can be delivered is. */
@@ -15,7 +16,10 @@ const stepMinutes = [20, 20, 20, 60, 6.5 * 60, 20, 20, 25 * 60];
 export async function drain(scene: StormScene, workers: StormWorkers): Promise<void> {
   const { stack, sites } = scene;
   await stack.google.admin("DELETE", "/faults");
-  for (const site of sites) await setRight(stack, site);
+  for (const site of sites) {
+    if (site.pausedUntil) await changePause(scene, site);
+    await setRight(stack, site);
+  }
   await comeToRest(scene, workers);
   for (const account of [1, 0] as const) {
     for (const site of sites) if (site.name === "moving") await setRight(stack, site, site.accounts[account]);

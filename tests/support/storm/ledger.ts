@@ -47,8 +47,8 @@ export const readSignals = (sql: postgres.Sql) => sql<BookedSignal[]>`
   from public.marketing_signals`;
 
 /** Hand-outs of conversions, in the order of the queue's transitions. */
-export const readClaims = (sql: postgres.Sql) => sql<{ saleId: string; mark: number }[]>`
-  select q.sale_id as "saleId", t.id::int as mark from public.queue_transitions t join public.offline_conversion_queue q on q.id = t.queue_id
+export const readClaims = (sql: postgres.Sql) => sql<{ saleId: string; siteUuid: SiteUuid; mark: number; at: Date }[]>`
+  select q.sale_id as "saleId", q.site_id as "siteUuid", t.id::int as mark, t.created_at as at from public.queue_transitions t join public.offline_conversion_queue q on q.id = t.queue_id
   where q.kind = 'CONVERSION' and t.to_status = 'PROCESSING' and t.reason in ('WORKER_CLAIM', 'SCRIPT_EXPORT') order by t.id`;
 
 /** What must be 0 when everything has ended. Deferrals have no attempt and are in no total. */

@@ -21,6 +21,7 @@ export async function findProblems(scene: StormScene): Promise<string[]> {
     ...judgeLeads(sales, conversions),
     ...(await judgeSignals(scene, conversions)),
     ...(await judgeClaims(scene)),
+    ...(await judgePauses(scene)),
     ...unknownOrders(sales, conversions),
     ...leftovers.map(([what, rows]) => `${rows} ${what}`),
   ];
@@ -108,6 +109,16 @@ async function judgeClaims({ stack, bars }: StormScene): Promise<string[]> {
       ? [`sale ${saleId}: handed out after it was ${isWithdrawn ? "withdrawn" : last?.why}`]
       : [];
   });
+}
+
+/** Nothing is handed out while a pause lasts. */
+async function judgePauses({ stack, pauses }: StormScene): Promise<string[]> {
+  const pausesOf = Map.groupBy(pauses, ({ siteUuid }) => siteUuid);
+  return (await readClaims(stack.sql())).flatMap(({ saleId, siteUuid, mark, at }) =>
+    pausesOf.get(siteUuid)?.some((pause) => pause.mark < mark && mark <= pause.endMark && at < pause.until)
+      ? [`sale ${saleId}: handed out while its site was paused`]
+      : [],
+  );
 }
 
 function unknownOrders(sales: BookedSale[], conversions: Conversions): string[] {

@@ -4,7 +4,7 @@ import { runScript } from "./script-run.ts";
 import { giveOrder } from "./storm-orders.ts";
 import { count, type StormScene } from "./storm-scene.ts";
 import type { StormWorkers } from "./storm-workers.ts";
-import { addFault, changeConnection } from "./weather.ts";
+import { addFault, changeConnection, changePause } from "./weather.ts";
 
 const ordersPerRound = 4;
 const actionsPerRound = 25;
@@ -95,6 +95,7 @@ async function actAtRandom(scene: StormScene): Promise<void> {
     [3, () => workByHand(scene, site, 3)],
     [6, () => scriptRuns(scene)],
     [8, () => changeConnection(scene, site)],
+    [2, () => changePause(scene, site)],
   ]);
   await act();
 }

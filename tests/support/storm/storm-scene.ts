@@ -21,6 +21,14 @@ interface Bar {
   mark: number;
 }
 
+/** From `mark` to `endMark` nothing of the site may be claimed before `until`. */
+interface StormPause {
+  siteUuid: string;
+  until: Date;
+  mark: number;
+  endMark: number;
+}
+
 export interface StormScene {
   stack: StormStack;
   random: StormRandom;
@@ -29,6 +37,7 @@ export interface StormScene {
   /** Those that were cancelled at some time. */
   cancelled: StormSale[];
   bars: Bar[];
+  pauses: StormPause[];
   /** How often each thing happened, for the report. */
   tally: Map<string, number>;
 }

@@ -2,7 +2,7 @@ import { demoClient } from "#scripts/local/google/accounts.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { type ConnectionOptions, connectApi, defaultNames } from "#tests/fixtures/connections.ts";
 import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
-import { deliverySettings, switchDelivery as switchTo } from "#tests/fixtures/site.ts";
+import { deliverySettings, pauseSending, switchDelivery as switchTo } from "#tests/fixtures/site.ts";
 import { createPerson, type Team } from "#tests/fixtures/team.ts";
 import type { StormStack } from "./storm-stack.ts";
 
@@ -21,6 +21,7 @@ export interface StormSite {
   token: number;
   isRevoked: boolean;
   method: "script" | "api";
+  pausedUntil: Date | null;
   /** The conversion action of sealed conversions, and what the site calls them; owners choose others now and then. */
   sealActionId: SealActionId;
   sealName: string;
@@ -71,7 +72,18 @@ export async function createStormSites(stack: StormStack): Promise<StormSite[]> 
     if (settings) await deliverySettings(stack.sql(), team, settings);
     const [customerId] = accounts;
     const chosen = { sealActionId: "1005", sealName: sealNames["1005"] } as const;
-    const site: StormSite = { name, team, customerId, accounts, transport, token: 0, isRevoked: false, method, ...chosen };
+    const site: StormSite = {
+      name,
+      team,
+      customerId,
+      accounts,
+      transport,
+      token: 0,
+      isRevoked: false,
+      method,
+      pausedUntil: null,
+      ...chosen,
+    };
     await reconnect(stack, site, transport);
     sites.push(site);
   }
@@ -168,4 +180,10 @@ async function connectionOf(site: StormSite, transport: Transport, token: string
 export async function switchDelivery(stack: StormStack, site: StormSite, to: "script" | "api"): Promise<void> {
   await switchTo(stack.sql(), site.team, to, stack.clock.now());
   site.method = to;
+}
+
+/** The owner lets nothing be sent until then, or goes on. */
+export async function setPause(stack: StormStack, site: StormSite, until: Date | null): Promise<void> {
+  await pauseSending(stack.sql(), site.team, until, stack.clock.now());
+  site.pausedUntil = until;
 }

@@ -1,5 +1,15 @@
-import { count, type StormScene } from "./storm-scene.ts";
-import { chooseOtherAction, disconnect, moveAccount, reconnect, rename, revoke, type StormSite, switchDelivery } from "./storm-sites.ts";
+import { count, type StormScene, transitionMark } from "./storm-scene.ts";
+import {
+  chooseOtherAction,
+  disconnect,
+  moveAccount,
+  reconnect,
+  rename,
+  revoke,
+  type StormSite,
+  setPause,
+  switchDelivery,
+} from "./storm-sites.ts";
 
 /** What goes wrong at Google, and what owners change about a site's connection. */
 
@@ -73,4 +83,16 @@ export async function changeConnection(scene: StormScene, site: StormSite): Prom
   const changes = { "other conversion actions": chooseOtherAction, renames: rename, disconnections: disconnect, revocations: revoke };
   await changes[change](stack, site);
   count(scene, change);
+}
+
+/** The owner pauses sending for minutes or hours, or ends the pause. */
+export async function changePause(scene: StormScene, site: StormSite): Promise<void> {
+  const { stack, random, pauses } = scene;
+  const last = pauses.findLast(({ siteUuid }) => siteUuid === site.team.siteUuid);
+  const mark = await transitionMark(scene);
+  if (last) last.endMark = Math.min(last.endMark, mark);
+  const until = site.pausedUntil ? null : new Date(stack.clock.now().getTime() + random.integer(5, 300) * 60_000);
+  await setPause(stack, site, until);
+  if (until) pauses.push({ siteUuid: site.team.siteUuid, until, mark: await transitionMark(scene), endMark: Number.MAX_SAFE_INTEGER });
+  count(scene, until ? "pauses" : "pauses ended");
 }

@@ -2,7 +2,7 @@ import { callAs } from "#tests/fixtures/act-as.ts";
 import { actionOf, connectApi, defaultNames } from "#tests/fixtures/connections.ts";
 import { claimForScript, claimForWorker, minutesLater, sealLead } from "#tests/fixtures/queue.ts";
 import { service } from "#tests/fixtures/service.ts";
-import { deliverySettings, switchDelivery } from "#tests/fixtures/site.ts";
+import { deliverySettings, pauseSending, switchDelivery } from "#tests/fixtures/site.ts";
 import { openCircuit } from "#tests/support/circuit.ts";
 
 import { api, blocked, type Case, day, db, deferred, failure, reported, script, send, without } from "./why-scene.ts";
@@ -151,6 +151,17 @@ export const waitingCases: Record<string, Case> = {
       const team = await api();
       const row = await sealLead(db.sql, team);
       await openCircuit(db.sql, team, minutesLater(1));
+      return { team, ...row };
+    },
+  },
+  "an owner's pause": {
+    link: "WAITS",
+    code: "SENDING_PAUSED",
+    key: "sendingPaused",
+    make: async () => {
+      const team = await api();
+      const row = await sealLead(db.sql, team);
+      await pauseSending(db.sql, team, minutesLater(10 * day), minutesLater(1));
       return { team, ...row };
     },
   },
