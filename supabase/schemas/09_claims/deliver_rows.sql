@@ -72,7 +72,13 @@ begin
         g.handed_via, g.handed_vias_differ,
         -- This is the answer to the only hand-out, so none is left open.
         g.may_have_arrived and g.attempt_count > 1,
-        g.by_hand_reason, v_now, p_sent.transport, p_sent.request_id, g.index,
+        g.by_hand_reason,
+        -- The newest that is known of the sale, also when this transaction began before another
+        -- that it waited for (assume_arrival), so that what Google has is read from it.
+        case when g.is_plain then v_now else greatest(v_now, (
+          select max(x.dispatched_at) + interval '1 microsecond'
+          from public.provider_dispatches x where x.sale_id = g.sale_id)) end,
+        p_sent.transport, p_sent.request_id, g.index,
         -- Which value Google kept is certain if only one was sent, or if Google confirms it.
         g.is_plain or v_is_by_hand or not g.handed_values_differ and (
           p_sent.verdict is not distinct from 'CONFIRMED' or g.kind <> 'CONVERSION'

@@ -151,6 +151,27 @@ describe("a cancelled sale that Google may have is taken back", () => {
     ]);
   });
 
+  // Guarantee: an answer that began before the cancellation and waited for it is still the newest that is known of the sale.
+  // Mutation that breaks it: let deliver_rows date what it delivers by its own transaction alone.
+  test.each(["correct", "restore"])("and what its late answer says counts for a later change: %s", async (how) => {
+    const { team, sealed, claim } = await inFlight();
+    await recover(20);
+    await cancel(team, sealed, 21);
+    await settleClaim(db.sql, team, claim, { outcome: "COMPLETED", verdict: "CONFIRMED" }, { at: minutesLater(20) });
+    await change(
+      db.sql,
+      { team },
+      "seal_call",
+      { id: sealed.callId, amountCents: how === "restore" ? 300_000 : 425_000 },
+      { at: minutesLater(22) },
+    );
+    if (how === "correct") {
+      expect(await openRows(sealed)).toEqual([]);
+      await change(db.sql, { team }, "correct_sale", { id: sealed.saleId, amountCents: 300_000 }, { at: minutesLater(23) });
+    }
+    expect(await openRows(sealed)).toMatchObject([{ kind: "RESTATE" }]);
+  });
+
   // Guarantee: one that only may be there is sent again with its own order id, on the site's own way.
   // Mutation that breaks it: let sendable_queue give a conversion the way of an adjustment.
   test("and sent again when it comes back before that", async () => {
