@@ -88,7 +88,7 @@ export const wrongSignatures: readonly RateLimit[] = [
   addressLimit("call-event-guesses", 1200),
   {
     name: "call-event-guesses-of-site",
-    // More than a site may report: whoever signs rightly is never kept out by this, however many instances count.
+    // More than a site may report: a caller with the right signature is never kept out by this, however many instances count.
     requests: 300,
     windowSeconds: 60,
     key: ({ request }) => `${(request.headers.get("x-ops-site-id") ?? "").slice(0, 32)}:${hashedAddress(request.headers)}`,

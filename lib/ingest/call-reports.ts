@@ -6,7 +6,7 @@ import { siteIdShape } from "#lib/site.ts";
 /** What became of a telephone system's request, as far as its signature goes. The owner sees it; the system gets one answer for all of them. */
 type CallResult = "signed" | "no_time" | "old_time" | "no_signature" | "no_secret" | "wrong_signature";
 
-/** Equal lines within this time are one write: whoever floods an endpoint with wrong signatures does not flood the database. */
+/** Equal lines within this time are one write: a flood of wrong signatures does not flood the database. */
 const quietMs = 1_000;
 const rememberedMax = 10_000;
 const notedUntilMs = new Map<string, number>();

@@ -51,7 +51,7 @@ export const requestOrigin = (headers: Headers): RequestOrigin => ({
 
 const hashOfRange = rememberRecent(5_000, (network) => keyedHash("range", network));
 
-/** What stands for an address range in Redis. The whole range: whoever rents one address gets its neighbours, and of IPv6 65,536 networks. */
+/** What stands for an address range in Redis. The whole range: who rents one address can get its neighbours, and of IPv6 65,536 networks. */
 export function hashedRange(headers: Headers): string {
   const network = addressRange(clientAddress(headers));
   return network ? hashOfRange(network) : hashedAddress(headers);

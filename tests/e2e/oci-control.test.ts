@@ -22,7 +22,7 @@ test("why one failed: what, who and fix, under an address of its own", async ({ 
     const drawer = page.getByRole("complementary", { name: /^Conversion / });
     await expect(drawer.getByText("₺6,750.00")).toBeVisible();
     await expect(drawer.getByText("Google does not know the conversion action", { exact: false }).first()).toBeVisible();
-    await expect(drawer.getByText("Whoever manages your Google Ads account")).toBeVisible();
+    await expect(drawer.getByText("The person who manages your Google Ads account")).toBeVisible();
     await expect(drawer.getByText("NO_CONVERSION_ACTION_FOUND", { exact: false }).first()).toBeVisible();
     await expect(drawer.getByText(/^Try 1/)).toBeVisible();
     await expect(drawer.getByText("Would be sent to Google")).toBeVisible();
