@@ -58,7 +58,7 @@ test.skipIf(!hasRedis)(
     for (const problem of [...kinds.values()].flatMap((alike) => alike.slice(0, 3))) console.log(await tellStory(scene, problem));
     expect(problems, `Run it again with OPSMANTIK_STORM_SEED=${seed}`).toEqual([]);
   },
-  kills > 20 ? 3 * 3_600_000 : 240_000,
+  kills > 20 ? 3 * 3_600_000 : 600_000,
 );
 
 test.runIf(!hasRedis)("without a redis-server the storm is not run", () => {
