@@ -2542,11 +2542,25 @@ begin
   return '{"ok": true}';
 end
 $$;
-create function public.record_consents(p_site_id uuid, p_choices jsonb) returns jsonb
+create function private.is_owed_refusal(p_site_id uuid, p_choice jsonb) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select not 'marketing' = any (private.known_scopes(p_choice -> 'scopes'))
+    and (exists (
+        select from public.sessions s
+        where s.site_id = p_site_id and s.visitor_id = p_choice ->> 'visitor')
+      or exists (
+        select from public.calls c
+        where c.site_id = p_site_id and c.visitor_id = p_choice ->> 'visitor'))
+$$;
+create function public.record_consents(
+  p_site_id uuid, p_choices jsonb, p_owed_only boolean default false
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_choice jsonb;
+  v_left int := 0;
 begin
   if jsonb_array_length(p_choices) not between 1 and 100 then
     perform private.fail(400, 'VALIDATION_FAILED');
@@ -2555,9 +2569,14 @@ begin
     select c from jsonb_array_elements(p_choices) c
     order by hashtextextended(p_site_id || '/' || (c ->> 'visitor'), 0)
   loop
-    perform public.record_consent(p_site_id, v_choice);
+    if p_owed_only and not private.is_owed_refusal(p_site_id, v_choice) then
+      v_left := v_left + 1;
+    elsif not (p_owed_only
+        and private.refused_marketing(p_site_id, v_choice ->> 'visitor')) then
+      perform public.record_consent(p_site_id, v_choice);
+    end if;
   end loop;
-  return '{"ok": true}';
+  return jsonb_build_object('ok', true, 'left', v_left);
 end
 $$;
 create function public.visitors_without_marketing(p_site_id uuid, p_visitors text[]) returns jsonb
@@ -6520,6 +6539,8 @@ begin
   if p_args ? 'note' then
     update public.sales s set note = left(p_args ->> 'note', 500) where s.id = v_sale.id;
   end if;
+  -- The sale of an old lead is as old as the lead; its note and clicks are not to outlive it.
+  perform private.reopen_retention(p_site.id, 'sales', v_sale.occurred_at);
   perform private.act(p_actor, v_kind);
   perform private.follow_ledger(v_sale.id);
   return v_sale;
@@ -15707,6 +15728,13 @@ as $$
           removed_at = case
             when p_removed = 0 then t.removed_at else private.current_moment() end
 $$;
+create function private.reopen_retention(p_site_id uuid, p_kind text, p_at timestamptz)
+returns void
+language sql security definer set search_path = ''
+as $$
+  update private.retention_progress t set cleared_until = p_at
+    where t.site_id = p_site_id and t.kind = p_kind and t.cleared_until > p_at
+$$;
 create function private.drop_old_events(p_before timestamptz) returns jsonb
 language plpgsql security definer set search_path = '' set lock_timeout = '500ms'
 as $$
@@ -15754,6 +15782,7 @@ declare
   v_visitors text[];
   v_removed bigint;
   v_until timestamptz;
+  v_settled timestamptz := private.current_moment() - interval '2 days';
 begin
   with old as (
     select s.id from public.sessions s
@@ -15770,11 +15799,14 @@ begin
     select v from unnest(v_visitors) v
     where not exists (
       select from public.sessions s where s.site_id = p_site_id and s.visitor_id = v));
+  -- What was said or seen in these days may belong to a visit that is not stored yet.
+  -- purge_consent_choices decides about it when it has been here for two days.
   delete from public.consent_choices c
-    where c.site_id = p_site_id and c.visitor_id = any (v_visitors)
-      and c.last_said_at < p_before;
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and c.last_said_at < v_settled;
+  update public.consent_choices c set received_at = private.current_moment()
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors);
   delete from private.click_sightings c
-    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and c.first_seen_at < p_before;
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and c.first_seen_at < v_settled;
   perform private.note_removed(p_site_id, 'visits', coalesce(v_until, p_before), v_removed);
   return v_removed;
 end
@@ -16584,7 +16616,8 @@ alter table private.lead_room_taken enable row level security;
 
 -- 04_ingest/record_consent.sql
 grant execute on function public.record_consent(uuid, jsonb) to opsmantik_app, service_role;
-grant execute on function public.record_consents(uuid, jsonb) to opsmantik_app, service_role;
+grant execute on function public.record_consents(uuid, jsonb, boolean)
+  to opsmantik_app, service_role;
 grant execute on function public.visitors_without_marketing(uuid, text[])
   to opsmantik_app, service_role;
 
