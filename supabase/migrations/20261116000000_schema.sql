@@ -1903,26 +1903,7 @@ begin
       end if;
     end if;
   else
-    -- Keys are inserted in order, so that two batches with the same keys cannot deadlock.
-    with input as materialized (
-      select t.position::int as position,
-        decode(t.event ->> 'k', 'hex') as key,
-        t.event ->> 'e' as eid,
-        t.event ->> 'n' as name,
-        coalesce((t.event ->> 'r')::smallint, 1) as reporter
-      from jsonb_array_elements(p_events) with ordinality t(event, position)
-    ), claimed as (
-      insert into public.ingest_idempotency
-          (site_id, idempotency_key, eid, event_name, reported_by, created_at, expires_at)
-      select p_site_id, i.key, i.eid, i.name, i.reporter, v_now, v_expires from input i
-      order by i.key, i.position
-      on conflict do nothing
-      returning idempotency_key, eid
-    )
-    select coalesce(array_agg(a.position order by a.position), '{}') into v_accepted from (
-      select min(i.position) as position
-      from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
-      group by i.key) a;
+    v_accepted := private.claim_keys_in_turn(p_site_id, p_events, v_now, v_expires);
     if cardinality(v_accepted) > v_open then
       v_refused := private.without_room(p_events, v_accepted,
         array[v_open, v_unsigned, v_room]);
@@ -2110,6 +2091,59 @@ begin
     select x.site_id, x.intent_stamp from private.held_reports x
     where x.held_until < private.current_moment() order by x.held_until limit 5000);
   return jsonb_build_object('purged', v_purged);
+end
+$$;
+
+-- 04_ingest/claim_keys.sql
+create function private.claim_keys(
+  p_site_id uuid, p_events jsonb, p_at timestamptz, p_expires timestamptz
+) returns int[]
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_new int[];
+begin
+  with input as materialized (
+    select t.position::int as position,
+      decode(t.event ->> 'k', 'hex') as key,
+      t.event ->> 'e' as eid,
+      t.event ->> 'n' as name,
+      coalesce((t.event ->> 'r')::smallint, 1) as reporter
+    from jsonb_array_elements(p_events) with ordinality t(event, position)
+  ), claimed as (
+    insert into public.ingest_idempotency
+        (site_id, idempotency_key, eid, event_name, reported_by, created_at, expires_at)
+    select p_site_id, i.key, i.eid, i.name, i.reporter, p_at, p_expires from input i
+    order by i.key, i.position
+    on conflict do nothing
+    returning idempotency_key, eid
+  )
+  select coalesce(array_agg(a.position order by a.position), '{}') into v_new from (
+    select min(i.position) as position
+    from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
+    group by i.key) a;
+  return v_new;
+end
+$$;
+create function private.claim_keys_in_turn(
+  p_site_id uuid, p_events jsonb, p_at timestamptz, p_expires timestamptz
+) returns int[]
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_timeout text := current_setting('lock_timeout');
+  v_new int[];
+begin
+  begin
+    perform set_config('lock_timeout', '50ms', true);
+    v_new := private.claim_keys(p_site_id, p_events, p_at, p_expires);
+    perform set_config('lock_timeout', v_timeout, true);
+    return v_new;
+  exception when lock_not_available then
+    null;   -- the rows and the timeout are as before
+  end;
+  perform pg_catalog.pg_advisory_xact_lock(hashtextextended('admission/' || p_site_id, 0));
+  return private.claim_keys(p_site_id, p_events, p_at, p_expires);
 end
 $$;
 

@@ -50,7 +50,9 @@ test("invents visitors who choose: one range writes 2,500 a day, and a real visi
   expect(call).toEqual({ gclid: null, marketing_consent: false });
   expect(await rowsOf(site)).toBe(before + 1);
 
-  for (const scopes of [both, [], both, ["analytics"]]) await choose(site, "ayse", scopes, "203.0.113.9");
+  const answers: number[] = [];
+  for (const scopes of [both, [], both, ["analytics"]]) answers.push((await choose(site, "ayse", scopes, "203.0.113.9")).status);
+  expect(answers).toEqual([429, 200, 429, 200]); // what she agrees to comes again; what she refuses stands
   expect(await rowsOf(site)).toBe(before + 1);
   expect((await choose(site, randomUUID(), [], "198.51.100.9")).status).toBe(200);
 });
