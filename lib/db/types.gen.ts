@@ -126,7 +126,7 @@ export interface Database {
       reconcile_queue_counts: { Args: { p_limit?: number }; Returns: Json };
       reconcile_usage: { Args: { p_limit?: number }; Returns: Json };
       record_consent: { Args: { p_site_id: SiteUuid; p_choice: Json }; Returns: Json };
-      record_consents: { Args: { p_site_id: SiteUuid; p_choices: Json }; Returns: Json };
+      record_consents: { Args: { p_site_id: SiteUuid; p_choices: Json; p_owed_only?: boolean }; Returns: Json };
       record_external_sale: { Args: { p_key_id: string; p_sale: Json; p_request_hash: string; p_key?: string }; Returns: Json };
       record_invitation_mail: { Args: { p_public_id: SiteId; p_invitation_id: string; p_mailed: boolean; p_request_hash: string; p_key: string }; Returns: Json };
       record_provider_outcome: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_success: boolean; p_transient: boolean; p_probe?: string }; Returns: Json };
@@ -249,7 +249,7 @@ export const serviceFunctions = {
   reconcile_queue_counts: ["p_limit"],
   reconcile_usage: ["p_limit"],
   record_consent: ["p_site_id", "p_choice"],
-  record_consents: ["p_site_id", "p_choices"],
+  record_consents: ["p_site_id", "p_choices", "p_owed_only"],
   record_external_sale: ["p_key_id", "p_sale", "p_request_hash", "p_key"],
   record_provider_outcome: ["p_site_id", "p_provider_key", "p_success", "p_transient", "p_probe"],
   record_provider_test: ["p_site_id", "p_provider_key", "p_version", "p_ok", "p_error", "p_conversion_name", "p_passed"],

@@ -1,4 +1,4 @@
-import type { CapturedEvent, WireEvent } from "./event-shape.ts";
+import { type CapturedEvent, cleaned, type WireEvent } from "./event-shape.ts";
 import { type RequestOrigin, requestOrigin } from "./request-origin.ts";
 import type { IngestSite } from "./site-cache.ts";
 import { holdsMail, storedAddress } from "./stored-address.ts";
@@ -16,7 +16,7 @@ export interface RequestFacts extends RequestOrigin {
 function decoded(text: string | null): string | null {
   if (!text) return null;
   try {
-    return decodeURIComponent(text).slice(0, 100);
+    return cleaned(decodeURIComponent(text), 100) || null;
   } catch {
     return null;
   }

@@ -10,7 +10,7 @@ const storedLabelMaxChars = 300;
 const ageMaxMs = 86_400_000;
 
 /** Postgres stores no NUL and no lone surrogate, and a cut can leave one. */
-const cleaned = (text: string, maxChars: number) => text.replaceAll("\0", "").slice(0, maxChars).toWellFormed();
+export const cleaned = (text: string, maxChars: number) => text.replaceAll("\0", "").slice(0, maxChars).toWellFormed();
 /** Anything but a text or a number counts as nothing. One function instead of a schema of alternatives: an event has twenty of these. */
 export const optional = (maxChars: number) =>
   z
@@ -39,12 +39,15 @@ const number = z
 /** How long ago it happened, by the sender's own clock: a difference, so it does not matter what that clock shows. At most a day. */
 export const age = number.transform((value) => Math.min(Math.max(value ?? 0, 0), ageMaxMs));
 
+/** Left out, not cleaned: what is left of a scope must not grant more than the scope did. */
+const isStorable = (text: string) => text.isWellFormed() && !text.includes("\0");
+
 /** Scopes that are sent always count; unreadable ones grant nothing. */
 export const scopes = z
   .array(z.string().max(40))
   .max(10)
   .nullish()
-  .transform((value) => value ?? undefined)
+  .transform((value) => value?.filter(isStorable))
   .catch([]);
 
 const meta = z.preprocess(

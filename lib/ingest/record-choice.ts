@@ -19,22 +19,37 @@ interface Choice {
 const knownRefusals = new Map<string, string>();
 const rememberedMax = 10_000;
 
-/** Applies visitors' choices at once to everything that Google does not have, in one statement. Never billed, and safe to repeat. */
-export async function recordChoices({ site, siteId }: TrackerPage, choices: Choice[]): Promise<void> {
+interface Taken {
+  /** For a caller who has sent too many: only refusals of visitors of whom something is stored. */
+  owedOnly?: boolean;
+}
+
+const recorded = z.object({ left: z.number() });
+
+/**
+ * Applies visitors' choices at once to everything that Google does not have, in one statement. Never billed, and safe to repeat. Returns
+ * how many were not taken.
+ */
+export async function recordChoices({ site, siteId }: TrackerPage, choices: Choice[], { owedOnly = false }: Taken = {}): Promise<number> {
   for (const { visitor } of choices) knownRefusals.delete(`${siteId}/${visitor}`);
   const written = choices.map((choice) => ({ ...choice, page: choice.page && storedAddress(choice.page) }));
-  await retryDeadlocks(() => callRpc("record_consents", { p_site_id: site.siteUuid, p_choices: written }, z.unknown()));
+  const args = { p_site_id: site.siteUuid, p_choices: written, p_owed_only: owedOnly };
+  const { left } = await retryDeadlocks(() => callRpc("record_consents", args, recorded));
   const refused = choices.flatMap(({ visitor, scopes }) => (scopes.includes("marketing") ? [] : [visitor]));
-  if (refused.length === 0) return;
   // Without Redis they stay until the next export, which asks Postgres what each visitor last said.
-  await forgetViewsOf(siteId, refused).catch((error: unknown) => log.warn("page views not forgotten", { error }));
+  if (refused.length > 0) await forgetViewsOf(siteId, refused).catch((error: unknown) => log.warn("page views not forgotten", { error }));
+  return left;
 }
 
 /**
  * Each event of a visitor without marketing consent repeats the refusal. It is applied at once, before the worker runs, also for events that
  * are then dropped or exceed the plan. The newest of each visitor counts.
  */
-export async function recordRefusals(page: TrackerPage & { trackerVersion: number | null }, events: WireEvent[]): Promise<void> {
+export async function recordRefusals(
+  page: TrackerPage & { trackerVersion: number | null },
+  events: WireEvent[],
+  taken: Taken = {},
+): Promise<void> {
   const newest = new Map<string, WireEvent>();
   for (const event of events) {
     const visitor = visitorOf(event);
@@ -50,10 +65,12 @@ export async function recordRefusals(page: TrackerPage & { trackerVersion: numbe
     return scopes.includes("marketing") ? [] : [{ key, said, choice: { visitor, scopes, ageMs: event.t, page: event.url } }];
   });
   if (refusals.length === 0) return;
-  await recordChoices(
+  const left = await recordChoices(
     page,
     refusals.map(({ choice }) => ({ ...choice, version: page.trackerVersion })),
+    taken,
   );
+  if (left > 0) return; // nobody says which
   if (knownRefusals.size + refusals.length > rememberedMax) knownRefusals.clear();
   for (const { key, said } of refusals) knownRefusals.set(key, said);
 }

@@ -4,6 +4,7 @@ import { hashedAddress } from "#lib/http/caller-address.ts";
 import { fitsInto, type RateLimit } from "#lib/http/rate-limit.ts";
 import { log } from "#lib/platform/log.ts";
 import type { SiteUuid } from "#lib/site.ts";
+import { hasChoiceRoom } from "./choice-room.ts";
 import { countDrops } from "./count-drops.ts";
 import { eventsPerRequestMax, wireEvent } from "./event-shape.ts";
 import { type Batch, countedEvents } from "./read-batch.ts";
@@ -40,7 +41,8 @@ export async function turnAway(input: { request: Request; actor: TrackerPage & B
   const { actor } = input;
   countTurnedAway(actor.site.siteUuid, events);
   if (!(await fitsInto(refusalsAboveCeiling, input))) return;
-  await recordRefusals(actor, refusingEvents(actor)).catch((error: unknown) => log.warn("refusals not recorded", { error }));
+  const owedOnly = !(await hasChoiceRoom(input));
+  await recordRefusals(actor, refusingEvents(actor), { owedOnly }).catch((error: unknown) => log.warn("refusals not recorded", { error }));
 }
 
 /** A refusal that an event carries does not wait for the event's turn. */

@@ -3,11 +3,12 @@ import type { RateLimit } from "#lib/http/rate-limit.ts";
 import type { SiteUuid } from "#lib/site.ts";
 import { admitEvents, type Candidate } from "./admit.ts";
 import { captureEvent, consentOf, requestFacts, scopesOf, visitorOf } from "./capture-event.ts";
+import { takeChoice } from "./choice-room.ts";
 import { countDrops, type DropReason } from "./count-drops.ts";
 import { eventsPerRequestMax, type WireEvent, wireEvent } from "./event-shape.ts";
 import { leadLimits } from "./lead-limits.ts";
 import { type Batch, countedEvents, refusal } from "./read-batch.ts";
-import { recordChoices, recordRefusals } from "./record-choice.ts";
+import { recordRefusals } from "./record-choice.ts";
 import type { Admission } from "./share-admission.ts";
 import { siteCeilings } from "./site-ceiling.ts";
 import type { TrackerPage } from "./tracker-guard.ts";
@@ -39,8 +40,7 @@ export const syncLimits = [bySiteAndAddress, byAddress, ...leadLimits, ...siteCe
 export async function syncEvents(page: TrackerPage & Batch, request: Request): Promise<Response> {
   const { site, siteId, events, choice, trackerVersion } = page;
   if (choice) {
-    const { fp: visitor, consent_scopes, t: ageMs, u = null } = choice;
-    await recordChoices(page, [{ visitor, scopes: consent_scopes, ageMs, page: u, version: trackerVersion }]);
+    await takeChoice(page, request);
     return answer(200, { ok: true, status: "consent" }, {});
   }
   if (events.length > eventsPerRequestMax) {

@@ -1903,26 +1903,7 @@ begin
       end if;
     end if;
   else
-    -- Keys are inserted in order, so that two batches with the same keys cannot deadlock.
-    with input as materialized (
-      select t.position::int as position,
-        decode(t.event ->> 'k', 'hex') as key,
-        t.event ->> 'e' as eid,
-        t.event ->> 'n' as name,
-        coalesce((t.event ->> 'r')::smallint, 1) as reporter
-      from jsonb_array_elements(p_events) with ordinality t(event, position)
-    ), claimed as (
-      insert into public.ingest_idempotency
-          (site_id, idempotency_key, eid, event_name, reported_by, created_at, expires_at)
-      select p_site_id, i.key, i.eid, i.name, i.reporter, v_now, v_expires from input i
-      order by i.key, i.position
-      on conflict do nothing
-      returning idempotency_key, eid
-    )
-    select coalesce(array_agg(a.position order by a.position), '{}') into v_accepted from (
-      select min(i.position) as position
-      from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
-      group by i.key) a;
+    v_accepted := private.claim_keys_in_turn(p_site_id, p_events, v_now, v_expires);
     if cardinality(v_accepted) > v_open then
       v_refused := private.without_room(p_events, v_accepted,
         array[v_open, v_unsigned, v_room]);
@@ -2110,6 +2091,59 @@ begin
     select x.site_id, x.intent_stamp from private.held_reports x
     where x.held_until < private.current_moment() order by x.held_until limit 5000);
   return jsonb_build_object('purged', v_purged);
+end
+$$;
+
+-- 04_ingest/claim_keys.sql
+create function private.claim_keys(
+  p_site_id uuid, p_events jsonb, p_at timestamptz, p_expires timestamptz
+) returns int[]
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_new int[];
+begin
+  with input as materialized (
+    select t.position::int as position,
+      decode(t.event ->> 'k', 'hex') as key,
+      t.event ->> 'e' as eid,
+      t.event ->> 'n' as name,
+      coalesce((t.event ->> 'r')::smallint, 1) as reporter
+    from jsonb_array_elements(p_events) with ordinality t(event, position)
+  ), claimed as (
+    insert into public.ingest_idempotency
+        (site_id, idempotency_key, eid, event_name, reported_by, created_at, expires_at)
+    select p_site_id, i.key, i.eid, i.name, i.reporter, p_at, p_expires from input i
+    order by i.key, i.position
+    on conflict do nothing
+    returning idempotency_key, eid
+  )
+  select coalesce(array_agg(a.position order by a.position), '{}') into v_new from (
+    select min(i.position) as position
+    from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
+    group by i.key) a;
+  return v_new;
+end
+$$;
+create function private.claim_keys_in_turn(
+  p_site_id uuid, p_events jsonb, p_at timestamptz, p_expires timestamptz
+) returns int[]
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_timeout text := current_setting('lock_timeout');
+  v_new int[];
+begin
+  begin
+    perform set_config('lock_timeout', '50ms', true);
+    v_new := private.claim_keys(p_site_id, p_events, p_at, p_expires);
+    perform set_config('lock_timeout', v_timeout, true);
+    return v_new;
+  exception when lock_not_available then
+    null;   -- the rows and the timeout are as before
+  end;
+  perform pg_catalog.pg_advisory_xact_lock(hashtextextended('admission/' || p_site_id, 0));
+  return private.claim_keys(p_site_id, p_events, p_at, p_expires);
 end
 $$;
 
@@ -2542,11 +2576,25 @@ begin
   return '{"ok": true}';
 end
 $$;
-create function public.record_consents(p_site_id uuid, p_choices jsonb) returns jsonb
+create function private.is_owed_refusal(p_site_id uuid, p_choice jsonb) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select not 'marketing' = any (private.known_scopes(p_choice -> 'scopes'))
+    and (exists (
+        select from public.sessions s
+        where s.site_id = p_site_id and s.visitor_id = p_choice ->> 'visitor')
+      or exists (
+        select from public.calls c
+        where c.site_id = p_site_id and c.visitor_id = p_choice ->> 'visitor'))
+$$;
+create function public.record_consents(
+  p_site_id uuid, p_choices jsonb, p_owed_only boolean default false
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_choice jsonb;
+  v_left int := 0;
 begin
   if jsonb_array_length(p_choices) not between 1 and 100 then
     perform private.fail(400, 'VALIDATION_FAILED');
@@ -2555,9 +2603,14 @@ begin
     select c from jsonb_array_elements(p_choices) c
     order by hashtextextended(p_site_id || '/' || (c ->> 'visitor'), 0)
   loop
-    perform public.record_consent(p_site_id, v_choice);
+    if p_owed_only and not private.is_owed_refusal(p_site_id, v_choice) then
+      v_left := v_left + 1;
+    elsif not (p_owed_only
+        and private.refused_marketing(p_site_id, v_choice ->> 'visitor')) then
+      perform public.record_consent(p_site_id, v_choice);
+    end if;
   end loop;
-  return '{"ok": true}';
+  return jsonb_build_object('ok', true, 'left', v_left);
 end
 $$;
 create function public.visitors_without_marketing(p_site_id uuid, p_visitors text[]) returns jsonb
@@ -6520,6 +6573,8 @@ begin
   if p_args ? 'note' then
     update public.sales s set note = left(p_args ->> 'note', 500) where s.id = v_sale.id;
   end if;
+  -- The sale of an old lead is as old as the lead; its note and clicks are not to outlive it.
+  perform private.reopen_retention(p_site.id, 'sales', v_sale.occurred_at);
   perform private.act(p_actor, v_kind);
   perform private.follow_ledger(v_sale.id);
   return v_sale;
@@ -15707,6 +15762,13 @@ as $$
           removed_at = case
             when p_removed = 0 then t.removed_at else private.current_moment() end
 $$;
+create function private.reopen_retention(p_site_id uuid, p_kind text, p_at timestamptz)
+returns void
+language sql security definer set search_path = ''
+as $$
+  update private.retention_progress t set cleared_until = p_at
+    where t.site_id = p_site_id and t.kind = p_kind and t.cleared_until > p_at
+$$;
 create function private.drop_old_events(p_before timestamptz) returns jsonb
 language plpgsql security definer set search_path = '' set lock_timeout = '500ms'
 as $$
@@ -15754,6 +15816,7 @@ declare
   v_visitors text[];
   v_removed bigint;
   v_until timestamptz;
+  v_settled timestamptz := private.current_moment() - interval '2 days';
 begin
   with old as (
     select s.id from public.sessions s
@@ -15770,11 +15833,14 @@ begin
     select v from unnest(v_visitors) v
     where not exists (
       select from public.sessions s where s.site_id = p_site_id and s.visitor_id = v));
+  -- What was said or seen in these days may belong to a visit that is not stored yet.
+  -- purge_consent_choices decides about it when it has been here for two days.
   delete from public.consent_choices c
-    where c.site_id = p_site_id and c.visitor_id = any (v_visitors)
-      and c.last_said_at < p_before;
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and c.last_said_at < v_settled;
+  update public.consent_choices c set received_at = private.current_moment()
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors);
   delete from private.click_sightings c
-    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and c.first_seen_at < p_before;
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and c.first_seen_at < v_settled;
   perform private.note_removed(p_site_id, 'visits', coalesce(v_until, p_before), v_removed);
   return v_removed;
 end
@@ -16584,7 +16650,8 @@ alter table private.lead_room_taken enable row level security;
 
 -- 04_ingest/record_consent.sql
 grant execute on function public.record_consent(uuid, jsonb) to opsmantik_app, service_role;
-grant execute on function public.record_consents(uuid, jsonb) to opsmantik_app, service_role;
+grant execute on function public.record_consents(uuid, jsonb, boolean)
+  to opsmantik_app, service_role;
 grant execute on function public.visitors_without_marketing(uuid, text[])
   to opsmantik_app, service_role;
 

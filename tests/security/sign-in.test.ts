@@ -162,10 +162,19 @@ test("no address and no account is readable in Redis", async () => {
   expect(keys.filter((key) => key.includes("203.0.113") || key.includes("person.test"))).toEqual([]);
 });
 
+/** Other tests' accounts have a hash that takes no time to compare, so that no time would tell anything. */
+async function hashAsAuthDoes(): Promise<void> {
+  await db.sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`; // a password changes only after a sign-in
+    await tx`update auth.users set encrypted_password = extensions.crypt(${password}, extensions.gen_salt('bf', 10))`;
+  });
+}
+
 // Guarantee: the time of an answer does not say whether an account exists. It was 136 ms against 40.
 // Mutation: ask Auth for the address as it was given.
 test("guessing addresses does not learn by time whether an account exists", { retry: 2 }, async () => {
   const person = await newPerson();
+  await hashAsAuthDoes();
   const times: { known: number[]; unknown: number[] } = { known: [], unknown: [] };
   const timed = async (who: keyof typeof times, email: string) => {
     const startedAt = performance.now();

@@ -102,26 +102,7 @@ begin
       end if;
     end if;
   else
-    -- Keys are inserted in order, so that two batches with the same keys cannot deadlock.
-    with input as materialized (
-      select t.position::int as position,
-        decode(t.event ->> 'k', 'hex') as key,
-        t.event ->> 'e' as eid,
-        t.event ->> 'n' as name,
-        coalesce((t.event ->> 'r')::smallint, 1) as reporter
-      from jsonb_array_elements(p_events) with ordinality t(event, position)
-    ), claimed as (
-      insert into public.ingest_idempotency
-          (site_id, idempotency_key, eid, event_name, reported_by, created_at, expires_at)
-      select p_site_id, i.key, i.eid, i.name, i.reporter, v_now, v_expires from input i
-      order by i.key, i.position
-      on conflict do nothing
-      returning idempotency_key, eid
-    )
-    select coalesce(array_agg(a.position order by a.position), '{}') into v_accepted from (
-      select min(i.position) as position
-      from claimed c join input i on i.key = c.idempotency_key and i.eid is not distinct from c.eid
-      group by i.key) a;
+    v_accepted := private.claim_keys_in_turn(p_site_id, p_events, v_now, v_expires);
     if cardinality(v_accepted) > v_open then
       v_refused := private.without_room(p_events, v_accepted,
         array[v_open, v_unsigned, v_room]);

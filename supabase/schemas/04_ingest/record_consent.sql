@@ -43,17 +43,36 @@ end
 $$;
 grant execute on function public.record_consent(uuid, jsonb) to opsmantik_app, service_role;
 
+-- is_owed_refusal: whether a choice leaves marketing out for a visitor of whom something is stored.
+-- It is never turned away. Anybody can invent visitors, and choose back and forth.
+create function private.is_owed_refusal(p_site_id uuid, p_choice jsonb) returns boolean
+language sql stable security definer set search_path = ''
+as $$
+  select not 'marketing' = any (private.known_scopes(p_choice -> 'scopes'))
+    and (exists (
+        select from public.sessions s
+        where s.site_id = p_site_id and s.visitor_id = p_choice ->> 'visitor')
+      or exists (
+        select from public.calls c
+        where c.site_id = p_site_id and c.visitor_id = p_choice ->> 'visitor'))
+$$;
+
 -- record_consents: the choices that the events of one request carry, in one statement, so that a
 -- request that names a hundred visitors does not take a hundred.
---   Takes    p_choices [p_choice of record_consent], 1 to 100.
+--   Takes    p_choices [p_choice of record_consent], 1 to 100; p_owed_only for a caller who has
+--            sent too many: only refusals of visitors of whom something is stored are written, and
+--            each visitor's once.
 --   Safe     as record_consent; visitors are locked in order, so two batches cannot deadlock.
---   Returns  {ok}.
+--   Returns  {ok, left}: how many choices were not taken.
 --   Callers  service role only.
-create function public.record_consents(p_site_id uuid, p_choices jsonb) returns jsonb
+create function public.record_consents(
+  p_site_id uuid, p_choices jsonb, p_owed_only boolean default false
+) returns jsonb
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_choice jsonb;
+  v_left int := 0;
 begin
   if jsonb_array_length(p_choices) not between 1 and 100 then
     perform private.fail(400, 'VALIDATION_FAILED');
@@ -62,12 +81,18 @@ begin
     select c from jsonb_array_elements(p_choices) c
     order by hashtextextended(p_site_id || '/' || (c ->> 'visitor'), 0)
   loop
-    perform public.record_consent(p_site_id, v_choice);
+    if p_owed_only and not private.is_owed_refusal(p_site_id, v_choice) then
+      v_left := v_left + 1;
+    elsif not (p_owed_only
+        and private.refused_marketing(p_site_id, v_choice ->> 'visitor')) then
+      perform public.record_consent(p_site_id, v_choice);
+    end if;
   end loop;
-  return '{"ok": true}';
+  return jsonb_build_object('ok', true, 'left', v_left);
 end
 $$;
-grant execute on function public.record_consents(uuid, jsonb) to opsmantik_app, service_role;
+grant execute on function public.record_consents(uuid, jsonb, boolean)
+  to opsmantik_app, service_role;
 
 -- visitors_without_marketing: of the given visitors, those whose newest choice leaves marketing
 -- out.

@@ -190,6 +190,8 @@ begin
   if p_args ? 'note' then
     update public.sales s set note = left(p_args ->> 'note', 500) where s.id = v_sale.id;
   end if;
+  -- The sale of an old lead is as old as the lead; its note and clicks are not to outlive it.
+  perform private.reopen_retention(p_site.id, 'sales', v_sale.occurred_at);
   perform private.act(p_actor, v_kind);
   perform private.follow_ledger(v_sale.id);
   return v_sale;

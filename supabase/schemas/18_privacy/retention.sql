@@ -60,6 +60,16 @@ as $$
             when p_removed = 0 then t.removed_at else private.current_moment() end
 $$;
 
+-- reopen_retention: something is written for a moment that the last run has passed. The next run
+-- begins there again.
+create function private.reopen_retention(p_site_id uuid, p_kind text, p_at timestamptz)
+returns void
+language sql security definer set search_path = ''
+as $$
+  update private.retention_progress t set cleared_until = p_at
+    where t.site_id = p_site_id and t.kind = p_kind and t.cleared_until > p_at
+$$;
+
 -- drop_old_events: drops the monthly partitions that ended before p_before, and deletes up to 5,000
 -- older events that lie in the default partition. Bills and proofs do not need events: they count
 -- ingest_idempotency.
@@ -116,6 +126,7 @@ declare
   v_visitors text[];
   v_removed bigint;
   v_until timestamptz;
+  v_settled timestamptz := private.current_moment() - interval '2 days';
 begin
   with old as (
     select s.id from public.sessions s
@@ -132,11 +143,14 @@ begin
     select v from unnest(v_visitors) v
     where not exists (
       select from public.sessions s where s.site_id = p_site_id and s.visitor_id = v));
+  -- What was said or seen in these days may belong to a visit that is not stored yet.
+  -- purge_consent_choices decides about it when it has been here for two days.
   delete from public.consent_choices c
-    where c.site_id = p_site_id and c.visitor_id = any (v_visitors)
-      and c.last_said_at < p_before;
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and c.last_said_at < v_settled;
+  update public.consent_choices c set received_at = private.current_moment()
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors);
   delete from private.click_sightings c
-    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and c.first_seen_at < p_before;
+    where c.site_id = p_site_id and c.visitor_id = any (v_visitors) and c.first_seen_at < v_settled;
   perform private.note_removed(p_site_id, 'visits', coalesce(v_until, p_before), v_removed);
   return v_removed;
 end
