@@ -41,6 +41,16 @@ export async function fillSignIn(page: Page, email: string, password: string): P
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
+/**
+ * Without a graphics card, a skeleton that pulses has the processor draw the page anew for each frame. Only that: whatever fades in or out
+ * still takes its time, since tests press keys meanwhile.
+ */
+function holdSkeletonsStill(): void {
+  const still = new CSSStyleSheet();
+  still.replaceSync(".animate-pulse { animation: none !important }");
+  document.adoptedStyleSheets.push(still);
+}
+
 /** A look while content is being streamed finds two of everything, so `goto` and `reload` end after it, unless they were told where to end. */
 function waitingForStreams(page: Page): Page {
   const settled = () => untilStreamed(page).catch(() => {}); // what never settles is for the test to see
@@ -105,6 +115,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
         ...(storageState && { storageState }),
       });
       contexts.push(context);
+      await context.addInitScript(holdSkeletonsStill);
       return waitingForStreams(watchRequests(await context.newPage()));
     }
   },
