@@ -4,7 +4,7 @@ import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { demoClient } from "#scripts/local/google/accounts.ts";
 import { type Person, password } from "#tests/fixtures/team.ts";
 import { GoogleClient } from "#tests/fixtures/worker/google-client.ts";
-import { expect, fillSignIn, test } from "#tests/support/e2e-test.ts";
+import { expect, signIn, test } from "#tests/support/e2e-test.ts";
 import { navAlive, type Site, withQueueSite } from "#tests/support/queue-scene.ts";
 
 const sealAction = { id: "1005", name: "OpsMantik_V5_DEMIR_MUHUR" };
@@ -29,9 +29,7 @@ async function newAccount({ googleUrl }: DemoFile): Promise<Account> {
 const pathOf = ({ team }: Site) => `/dashboard/site/${team.siteId}/connections/google-ads`;
 
 async function openPage(page: Page, site: Site, person: Person = site.team.owner): Promise<Page> {
-  await page.goto("/sign-in");
-  await fillSignIn(page, person.email, password);
-  await page.waitForURL("**/dashboard**");
+  await signIn(page, { email: person.email, password });
   await navAlive(page, () => page.goto(pathOf(site)));
   return page;
 }

@@ -1,6 +1,6 @@
 import { createTeam, password } from "#tests/fixtures/team.ts";
 import { expectAccessible } from "#tests/support/accessibility.ts";
-import { expect, fillSignIn, test } from "#tests/support/e2e-test.ts";
+import { expect, signIn, test } from "#tests/support/e2e-test.ts";
 import { withOwnSite } from "#tests/support/own-site.ts";
 
 // Guarantee: a change that needs a recent sign-in is neither lost nor typed twice: the page asks for the password and goes on.
@@ -11,9 +11,7 @@ for (const phone of [false, true]) {
   }) => {
     await withOwnSite(stack, createTeam, async (team, sql) => {
       const page = await visit({ phone });
-      await page.goto("/sign-in");
-      await fillSignIn(page, team.owner.email, password);
-      await page.waitForURL("**/dashboard**");
+      await signIn(page, { email: team.owner.email, password });
       await page.goto(`/dashboard/site/${team.siteId}/connections`);
       await sql`update auth.sessions set created_at = now() - interval '16 minutes' where user_id = ${team.owner.id}`;
 

@@ -2,7 +2,7 @@ import type { BrowserContextOptions, Page } from "@playwright/test";
 import postgres from "postgres";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { createTeam, type Person, password, type Team } from "#tests/fixtures/team.ts";
-import { expect, fillSignIn } from "./e2e-test.ts";
+import { expect, signIn } from "./e2e-test.ts";
 import { founderOf } from "./own-site.ts";
 
 export interface DeskSite {
@@ -27,11 +27,9 @@ export async function openDeskSite(stack: DemoFile, name: string): Promise<DeskS
       if (known) {
         await page.context().addCookies(known);
       } else {
-        await page.goto("/sign-in");
         const signs = person.id === founder.id ? stack.users[0]?.password : password;
-        await fillSignIn(page, person.email, signs ?? "");
-        await page.waitForURL("**/dashboard");
-        const { cookies } = await page.context().storageState();
+        await signIn(page, { email: person.email, password: signs ?? "" });
+        const cookies = await page.context().cookies();
         sessions.set(
           person.id,
           cookies.filter((cookie) => cookie.name.startsWith("om_session")),

@@ -4,7 +4,7 @@ import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { QueueScene } from "#tests/fixtures/queue-scene.ts";
 import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
 import { type Person, password, type Team } from "#tests/fixtures/team.ts";
-import { fillSignIn } from "./e2e-test.ts";
+import { signIn } from "./e2e-test.ts";
 import { withOwnSite } from "./own-site.ts";
 
 export interface Site {
@@ -18,9 +18,7 @@ export const withQueueSite = <T>(stack: DemoFile, run: (site: Site) => Promise<T
   withOwnSite(stack, createQueueTeam, (team, sql) => run({ team, sql, scene: new QueueScene(sql, team) }));
 
 export async function openControl(page: Page, team: Team, person: Person, query = ""): Promise<Page> {
-  await page.goto("/sign-in");
-  await fillSignIn(page, person.email, password);
-  await page.waitForURL("**/dashboard**");
+  await signIn(page, { email: person.email, password });
   await alive(page, () => page.goto(`/dashboard/site/${team.siteId}/oci-control${query}`));
   return page;
 }
