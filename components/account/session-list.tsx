@@ -33,7 +33,7 @@ export function SessionList({ sessions }: { sessions: MySession[] }) {
             <SubmitButton>{t("signOutElsewhere")}</SubmitButton>
           </form>
         )}
-        <span className="min-w-0 flex-1 text-sm text-pretty text-meta">{t("sessionsNote")}</span>
+        <span className="min-w-56 flex-1 text-sm text-pretty text-meta">{t("sessionsNote")}</span>
       </CardFoot>
     </Card>
   );

@@ -123,7 +123,7 @@ export function ActivityTable({ siteId, entries, next, of, timeZone, sort }: Act
             <time dateTime={entry.at}>{dateTime(entry.at)}</time>
           </Link>
         </Cell>
-        <Cell at="sub" data-untranslated className="min-w-32 wrap-anywhere">
+        <Cell at="sub" data-untranslated className="min-w-32 max-desk:truncate desk:wrap-anywhere" title={entry.actorName ?? undefined}>
           {whoOf(entry)}
         </Cell>
         <Cell at="main">
@@ -141,7 +141,8 @@ export function ActivityTable({ siteId, entries, next, of, timeZone, sort }: Act
         </Cell>
         <Cell at="foot" priority={3} className="text-support max-desk:row-start-4" title={entry.note ?? undefined} data-untranslated>
           <span className="text-meta desk:hidden">
-            {subjectLink(entry)} {entry.note}
+            {subjectLink(entry)}
+            <span className="block">{entry.note}</span>
           </span>
           <span className="max-desk:hidden">{entry.note}</span>
         </Cell>

@@ -32,7 +32,7 @@ export function ProofReceipt({ receipt, siteName, timeZone, holds }: ProofReceip
   return (
     <Card
       title={t("card")}
-      end={block ? <Badge state="CONFIRMED">{word("kinds.sealed")}</Badge> : <Badge state="QUEUED">{t("waiting")}</Badge>}
+      end={block ? <Badge state="CONFIRMED">{t("inBlock")}</Badge> : <Badge state="QUEUED">{t("waiting")}</Badge>}
       className={paper}
     >
       <CardBody className="grid gap-4">

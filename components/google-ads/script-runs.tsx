@@ -47,12 +47,11 @@ export function ScriptRuns({ runs, timeZone }: { runs: ScriptRunLine[]; timeZone
 
 function RunResult({ run: { kind, counts, errorCode, times } }: { run: ScriptRunLine }) {
   const t = useTranslations("scriptRuns");
-  const word = useTranslations();
   if (errorCode) return <Badge state="FAILED">{t("failed", { code: errorCode, times })}</Badge>;
   const { seals = 0, signals = 0, pageViews = 0, skipped = 0, updated = 0, items = 0 } = counts;
   if (kind === "verify") return t("verified");
   if (kind === "preview") return t("previewed", { count: items });
-  if (kind === "ack" || kind === "ack-failed") return word("labels.conversions", { count: updated });
+  if (kind === "ack" || kind === "ack-failed") return t("answered", { count: updated });
   const others = signals + pageViews;
   return [t("exported", { count: seals }), others > 0 && t("others", { count: others }), skipped > 0 && t("skipped", { count: skipped })]
     .filter(Boolean)

@@ -48,9 +48,11 @@ export function RetentionChoice({ siteId, monthsMax, chosen }: RetentionChoicePr
           )}
         </Field>
       </div>
-      <SubmitButton type="button" className="desk:mt-6.5" pending={pending} disabled={months === String(chosen ?? "")} onClick={save}>
-        {word("save")}
-      </SubmitButton>
+      {months !== String(chosen ?? "") && (
+        <SubmitButton type="button" className="desk:mt-6.5" pending={pending} onClick={save}>
+          {word("save")}
+        </SubmitButton>
+      )}
     </CardFoot>
   );
 }

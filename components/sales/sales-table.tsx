@@ -37,18 +37,18 @@ export function SalesTable({ siteId, sales, next, of, timeZone, editable, sort }
   const moneyOf = ({ amountCents, currency }: Sale) => siteFormat({ locale, timeZone, currency }).money(amountCents);
   const { dateTime } = siteFormat({ locale, timeZone });
   const columns = [
-    { key: "when", ...sortedColumn({ label: t("labels.when"), ...sort, orders: downFirst(undefined, "oldest") }), width: "160px" },
+    { key: "when", ...sortedColumn({ label: t("labels.when"), ...sort, orders: downFirst(undefined, "oldest") }), width: "148px" },
     {
       key: "amount",
       ...sortedColumn({ label: t("labels.amount"), ...sort, orders: downFirst("largest", "smallest") }),
-      width: "130px",
+      width: "110px",
       align: "end" as const,
     },
     { key: "what", header: t("labels.what") },
-    { key: "from", header: t("labels.from"), width: "190px", priority: 3 as const },
-    { key: "status", header: t("labels.state"), width: "120px" },
-    { key: "delivery", header: t("who.google"), width: "190px", priority: 2 as const },
-    ...(editable ? [{ key: "actions", header: t("labels.actions"), hidden: true, width: "250px" }] : []),
+    { key: "from", header: t("labels.from"), width: "180px", priority: 3 as const },
+    { key: "status", header: t("labels.state"), width: "112px" },
+    { key: "delivery", header: t("who.google"), width: "160px", priority: 2 as const },
+    ...(editable ? [{ key: "actions", header: t("labels.actions"), hidden: true, width: "230px" }] : []),
   ];
   const sourceOf = ({ externalRef, channel, matchedBy, callId }: Sale) => {
     const known = leadChannels.find((name) => name === channel);

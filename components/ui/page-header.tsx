@@ -39,7 +39,7 @@ export function PageHeader({ title, note, back, children }: PageHeaderProps) {
       )}
       <h1 className="desk:whitespace-nowrap">{title}</h1>
       {note && <span className="text-sm text-meta">{note}</span>}
-      {children && <span className="ml-auto flex flex-wrap items-center justify-end gap-2">{children}</span>}
+      {children && <span className="ml-auto flex flex-wrap items-center justify-end gap-2 max-desk:items-end">{children}</span>}
     </PageBar>
   );
 }

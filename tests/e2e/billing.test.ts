@@ -89,6 +89,7 @@ test("counted events are walked month by month and page by page", async ({ as, s
   await expect(page).toHaveURL(new RegExp(`month=${closedMonth}`));
   const rows = page.getByRole("table", { name: "Counted events" }).getByRole("row");
   await expect(rows).toHaveCount(101);
+  await expect(page.getByRole("cell", { name: /^Page view\s*interaction\/view$/ }).first()).toBeVisible();
   const first = (await rows.nth(1).textContent()) ?? "";
   await page.getByRole("link", { name: "Next page" }).click();
   await expect(page).toHaveURL(/cursor=/);

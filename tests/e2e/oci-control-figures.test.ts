@@ -82,6 +82,9 @@ test("the Queued tile says when the next one goes, not that it is ready, while a
     const tile = page.getByRole("button", { name: /^Queued/ });
     await expect(tile).toContainText(/next .*\d\d:\d\d/);
     await expect(tile).not.toContainText("ready");
+    await scene.some(1, 2_000);
+    await page.reload();
+    await expect(tile).toHaveText(/^Queued3the next one is ready/); // two of the three still wait
   });
 });
 
@@ -98,6 +101,7 @@ test("a script's upload has no pending verdict, neither in its row nor on the de
     const journey = page.getByRole("list", { name: "Journey" });
     await expect(journey).toContainText("to Google");
     await expect(journey).not.toContainText("Confirmed by Google");
+    await expect(page.getByRole("link", { name: /^Delivered/ })).toHaveText(/^Delivered1sent by the script/);
   });
 });
 

@@ -50,7 +50,7 @@ test("a viewer reads the receipt of a move and copies it as JSON that holds", as
   await page.goto(`/dashboard/proofs/${proofId}`);
   const card = page.getByRole("region", { name: "Proof of a change" });
   await expect(card).toContainText("qualified");
-  await expect(card.getByText("Sealed", { exact: true })).toBeVisible();
+  await expect(card.getByText("In a block", { exact: true })).toBeVisible();
   await expect(page.getByRole("alert").filter({ hasText: "does not add up" })).toHaveCount(0);
   await page.getByRole("button", { name: "Copy receipt (JSON)" }).click();
   await expect(page.getByText("Copied")).toBeVisible();

@@ -55,7 +55,7 @@ test("a sale leads to its lead, its conversion and its receipt, and the receipt 
   await page.goto(sitePage("/sales"));
   await page.getByLabel("Search", { exact: true }).fill("chain of links");
   await page.getByLabel("Search", { exact: true }).press("Enter");
-  await expect(page.getByText("1 sale, confirmed: ₺777")).toBeVisible();
+  await expect(page.getByText("1 sale, sealed: ₺777")).toBeVisible();
   const row = page.getByRole("row", { name: /Chain of links/ });
   await shoot(page, "sales");
   await expectAccessible(page, test.info().title);

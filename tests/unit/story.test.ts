@@ -3,6 +3,7 @@ import { planStreamLead } from "#scripts/local/demo/story/others/lead-stream.ts"
 import { html } from "#scripts/local/demo/story/pages/html.ts";
 import en from "#scripts/local/demo/story/pages/messages/en.json";
 import tr from "#scripts/local/demo/story/pages/messages/tr.json";
+import { liveParts } from "#scripts/local/demo/story/pages/story-page.ts";
 
 type Tree = string | Tree[] | { [key: string]: Tree };
 
@@ -35,4 +36,37 @@ test("the n-th visitor is always the same, and no two are", () => {
   expect(share(({ sale }) => sale !== null)).toBeCloseTo(0.5, 1);
   for (const shop of [0, 1]) expect(share((lead) => lead.shop === shop)).toBeGreaterThan(0.3);
   expect(share(({ isSentTwice }) => isSentTwice)).toBeGreaterThan(0.05);
+});
+
+// Guarantee: what happened later stands above with a later time, wherever the shops are.
+// Mutation: writing each line in its own shop's time puts 02:12 above 23:11.
+test("the stream of two shops has one clock", () => {
+  const happening = { kind: "lead", action: "phone_call" } as const;
+  const parts = liveParts({
+    locale: "en",
+    theme: "light",
+    way: "script",
+    stops: [],
+    shops: { script: "Akdere", api: "Harbour" },
+    siteNames: new Map([
+      ["istanbul", { name: "Akdere", currency: "TRY", timeZone: "Europe/Istanbul" }],
+      ["london", { name: "Harbour", currency: "GBP", timeZone: "Europe/London" }],
+    ]),
+    timeZone: "Europe/Istanbul",
+    isStreaming: true,
+    happenings: [
+      { ...happening, at: new Date("2026-11-17T23:12:00Z"), siteId: "istanbul" },
+      { ...happening, at: new Date("2026-11-17T23:11:00Z"), siteId: "london" },
+    ],
+    troubles: {},
+    baseUrl: "",
+    mailUrl: "",
+    users: [],
+  });
+  const times = [
+    ...Object.values(parts)
+      .join("")
+      .matchAll(/<time>([\d:]+)<\/time>/g),
+  ].map(([, time]) => time);
+  expect(times).toEqual(["02:12:00", "02:11:00"]);
 });

@@ -74,7 +74,7 @@ function useNotes(): Record<State, ReactNode> {
     if (totals[status] === 0) return null;
     if (stats.nextDueAt[status] === null) return t(isManual ? "manual" : "later");
     const due = nextTime(stats, status, now);
-    return due ? t("next", { time: format.moment(due) }) : !isStopped && t("ready");
+    return due ? t("next", { time: format.moment(due) }) : !isStopped && t("ready", { count: totals[status] });
   };
   const delivered = { share: format.percent((totals.COMPLETED - rejected) / ended), count: rejected };
   return {

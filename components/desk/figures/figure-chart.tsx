@@ -3,8 +3,8 @@
 import Link from "next/link";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
+import { latePart } from "#components/ui/late-part.tsx";
 import { Segments } from "#components/ui/segmented.tsx";
-import { Cell, Table } from "#components/ui/table.tsx";
 import { ChartFrame } from "#components/workbench/chart/chart-frame.tsx";
 import { axisTicks } from "#components/workbench/chart/chart-scale.ts";
 import { Lines } from "#components/workbench/chart/lines.tsx";
@@ -12,6 +12,8 @@ import type { DeskFigures } from "#lib/leads/desk-shapes.ts";
 import { useDesk } from "../desk-context.tsx";
 import { figureChart } from "../desk-look.ts";
 import { type ChartFigure, chartSpans, figureValue, periods } from "./figure-list.ts";
+
+const InFigures = latePart(() => import("./figure-table.tsx").then(({ FigureTable }) => FigureTable));
 
 interface FigureChartProps {
   figures: DeskFigures;
@@ -71,7 +73,14 @@ export function FigureChart({ figures, chosen, linkTo }: FigureChartProps) {
               {t("before", { days: span })}
             </span>
           </span>
-          <button type="button" className="link text-xs" aria-expanded={isTable} onClick={() => setTable(!isTable)}>
+          <button
+            type="button"
+            className="link text-xs"
+            aria-expanded={isTable}
+            onPointerEnter={InFigures.load}
+            onFocus={InFigures.load}
+            onClick={() => setTable(!isTable)}
+          >
             {word("workbench.asTable")}
           </button>
         </div>
@@ -89,26 +98,12 @@ export function FigureChart({ figures, chosen, linkTo }: FigureChartProps) {
         </ChartFrame>
       </figure>
       {isTable && (
-        <Table
+        <InFigures.Part
+          isWanted
           label={t(chosen, { days: span })}
-          columns={[
-            { key: "day", header: word("labels.day") },
-            { key: "now", header: t("thisPeriod"), align: "end" },
-            { key: "then", header: t("before", { days: span }), align: "end" },
-          ]}
-        >
-          {current.map(({ day }, index) => (
-            <tr key={day}>
-              <Cell at="main">{dayName(index)}</Cell>
-              <Cell at="end" align="end">
-                {amount(now[index])}
-              </Cell>
-              <Cell at="desk" align="end" className="text-meta">
-                {amount(then[index])}
-              </Cell>
-            </tr>
-          ))}
-        </Table>
+          span={span}
+          days={current.map(({ day }, index) => ({ key: day, day: dayName(index), now: amount(now[index]), before: amount(then[index]) }))}
+        />
       )}
     </>
   );

@@ -11,7 +11,7 @@ const knownCodes = ["CLICK_EXPIRED", "MAX_ATTEMPTS", "MANUAL_FAIL"] as const;
 export function useFigureWords(figures: DeskFigures, format: DeskFormat, open: number): Record<FigureKey, { figure: string; sub: string }> {
   const t = useTranslations("desk.figures");
   const word = useTranslations();
-  const { days, currency, confirmed, waiting, failed, lastWeekMedianMinutes, otherCurrencySales } = figures;
+  const { days, currency, confirmed, waiting, failed, lastWeekMedianMinutes, otherCurrencySales, rules } = figures;
   const today = days.at(-1);
   const lastWeek = days.at(-8);
   const duration = (minutes: number) =>
@@ -40,7 +40,11 @@ export function useFigureWords(figures: DeskFigures, format: DeskFormat, open: n
             ? t("otherCurrencies", { amount: average, count: otherCurrencySales })
             : t("average", { amount: average }),
     },
-    delivered: { figure: format.number(today?.delivered ?? 0), sub: t("confirmed", { count: confirmed }) },
+    delivered: {
+      figure: format.number(today?.delivered ?? 0),
+      // Google reports no verdict for script uploads, so none is missing.
+      sub: rules.syncMethod === "script" && confirmed === 0 ? t("byScript") : t("confirmed", { count: confirmed }),
+    },
     waiting: {
       figure: format.number(waiting.count),
       sub:

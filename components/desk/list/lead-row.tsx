@@ -96,8 +96,8 @@ function Why({ lead, now }: { lead: DeskLead; now: Date }) {
     const delivered = lead.status === "sealed" ? words.delivered(lead) : "";
     return (
       <div className={look}>
-        {[words.decided(lead), delivered].filter(Boolean).join(" · ")}
-        <UndoButton lead={lead} className="link relative -my-1 ml-0.5 min-h-6 p-1 max-desk:-my-2.75 max-desk:min-h-10" />
+        {[words.decided(lead), delivered].filter(Boolean).join(" · ")}{" "}
+        <UndoButton lead={lead} className="link relative -my-1 -ml-1 min-h-6 p-1 max-desk:-my-2.75 max-desk:min-h-10" />
       </div>
     );
   }

@@ -10,8 +10,7 @@ import { CardHead } from "#components/ui/card.tsx";
 import { Dialog } from "#components/ui/dialog.tsx";
 import { latePart } from "#components/ui/late-part.tsx";
 import { Segments } from "#components/ui/segmented.tsx";
-import type { Filter, FilterField } from "#components/workbench/filter/filter-field.ts";
-import { leadChannels } from "#lib/channels.ts";
+import type { Filter } from "#components/workbench/filter/filter-field.ts";
 import type { DeskFilter } from "#lib/leads/desk-filter.ts";
 import { conditionCount, type FilterText, filterQuery } from "#lib/leads/desk-query.ts";
 import type { DeskFigures } from "#lib/leads/desk-shapes.ts";
@@ -23,9 +22,8 @@ const segments = [
   ["junk", "labels.noSale"],
   ["all", "labels.all"],
 ] as const;
-const scores = ["25", "50", "75", "90"];
 
-const Form = latePart(() => import("#components/workbench/filter/filter-form.tsx").then(({ FilterForm }) => FilterForm<keyof DeskFilter>));
+const Form = latePart(() => import("./lead-filter-form.tsx").then(({ LeadFilterForm }) => LeadFilterForm));
 
 interface ListHeadProps {
   filter: DeskFilter;
@@ -35,40 +33,12 @@ interface ListHeadProps {
   onFilter: (filter: FilterText) => void;
 }
 
-/** The fields of the filter; the address and the query use the same names. */
-function useFilterFields(filter: DeskFilter, campaigns: string[]): FilterField<keyof DeskFilter>[] {
-  const t = useTranslations("desk.filter");
-  const word = useTranslations();
-  const channelWords = useTranslations("channels");
-  const known = filter.campaign && !campaigns.includes(filter.campaign) ? [filter.campaign, ...campaigns] : campaigns;
-  const plain = (values: readonly string[]) => values.map((value) => ({ value, label: value }));
-  const click = [
-    { value: "yes", label: t("clickYes") },
-    { value: "no", label: t("clickNo") },
-  ];
-  return [
-    {
-      key: "channel",
-      kind: "choice",
-      label: word("labels.channel"),
-      options: leadChannels.map((value) => ({ value, label: channelWords(value) })),
-      isHalf: true,
-    },
-    { key: "score", kind: "choice", label: t("score"), options: plain(scores), isHalf: true },
-    { key: "click", kind: "choice", label: word("labels.adClick"), options: click },
-    { key: "from", kind: "day", label: t("from"), isHalf: true },
-    { key: "to", kind: "day", label: t("to"), isHalf: true },
-    ...(known.length > 0 ? [{ key: "campaign", kind: "choice", label: t("campaign"), options: plain(known) } as const] : []),
-  ];
-}
-
 /** Which leads the list shows. The views are links: an address that can be shared, and that works before any script. */
 export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProps) {
   const t = useTranslations();
   const { format } = useDesk();
   const [isOpen, setOpen] = useState(false);
   useBackCloses(isOpen, () => setOpen(false));
-  const fields = useFilterFields(filter, figures.campaigns);
   const { sealed = 0, junk = 0, cancelled = 0 } = figures.todayByStatus;
   const all = Object.values(figures.todayByStatus).reduce((sum, count) => sum + count, 0);
   const counts = { open, sealed, junk: junk + cancelled, all };
@@ -99,17 +69,16 @@ export function ListHead({ filter, base, open, figures, onFilter }: ListHeadProp
         icon
         className="relative"
         aria-label={active > 0 ? t("desk.list.filters", { count: active }) : t("actions.filter")}
+        onPointerEnter={Form.load}
+        onFocus={Form.load}
         onClick={() => setOpen(true)}
       >
         <ListFilter />
         {active > 0 && <span className="absolute top-0.75 right-0.75 size-1.75 rounded-full bg-accent-mark" />}
       </Button>
       <Dialog open={isOpen} onOpenChange={setOpen} title={t("desk.list.filterTitle")}>
-        <Form.Part isWanted={isOpen} fields={fields} filter={textOf(filter)} onApply={apply} />
+        <Form.Part isWanted={isOpen} filter={filter} campaigns={figures.campaigns} onApply={apply} />
       </Dialog>
     </CardHead>
   );
 }
-
-const textOf = (filter: DeskFilter): Filter<keyof DeskFilter> =>
-  Object.fromEntries(Object.entries(filter).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])));

@@ -4,34 +4,31 @@ import Link from "next/link";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { WhyButton } from "#components/delivery/why-button.tsx";
-import { type SaleChange, SaleDialogs } from "#components/forms/sale-dialogs.tsx";
+import type { SaleChange } from "#components/forms/sale-dialogs.tsx";
 import { sitePath } from "#components/shell/nav-items.ts";
 import { Badge, type State } from "#components/ui/badge.tsx";
 import { Button } from "#components/ui/button.tsx";
+import { latePart } from "#components/ui/late-part.tsx";
 import { useNow } from "#components/workbench/live/clock.tsx";
 import type { DeskLead, DeskSale } from "#lib/leads/desk-shapes.ts";
-import { adjustmentPath } from "#lib/oci/queue/adjustment-path.ts";
 import { useDesk } from "../desk-context.tsx";
 import { isSaved } from "../list/lead-state.ts";
 import { Consequence } from "./seal-fields.tsx";
 import { UndoButton } from "./undo-button.tsx";
 
+const Changes = latePart(() => import("./sale-changes.tsx").then(({ SaleChanges }) => SaleChanges));
+const near = { onPointerEnter: Changes.load, onFocus: Changes.load };
+
 /** A sealed lead: what it was worth, who said so, what Google knows, and what can still be changed. */
 export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
   const t = useTranslations();
-  const { siteId, timeZone, canAct, format, rules, actions, isOffline } = useDesk();
+  const { siteId, timeZone, canAct, format, isOffline } = useDesk();
   const [asked, setAsked] = useState<SaleChange | null>(null);
   const now = useNow(60_000);
   const time = lead.changedAt ? format.moment(lead.changedAt, now) : "";
   const verdict = lead.delivery?.verdict;
   const state: State | undefined =
     verdict === "CONFIRMED" || verdict === "REJECTED" ? verdict : lead.delivery?.isNotSent ? "NOT_SENT" : lead.delivery?.status;
-  const path = adjustmentPath(sale, {
-    syncMethod: rules.syncMethod,
-    wasRejected: verdict === "REJECTED",
-    isInFlight: lead.delivery?.status === "PROCESSING",
-    now,
-  });
   return (
     <div className="grid gap-3">
       <h3 className="text-base font-semibold tracking-[-0.003em]">{t("states.sealed")}</h3>
@@ -53,30 +50,15 @@ export function SalePanel({ lead, sale }: { lead: DeskLead; sale: DeskSale }) {
           <UndoButton lead={lead} />
           <div className="my-1 h-px bg-line-1" />
           <div className="grid grid-cols-2 gap-1.5 *:px-1 max-desk:*:px-1">
-            <Button size="sm" disabled={isOffline || !isSaved(sale)} onClick={() => setAsked("correct")}>
+            <Button size="sm" {...near} disabled={isOffline || !isSaved(sale)} onClick={() => setAsked("correct")}>
               {t("actions.correct")}
             </Button>
-            <Button size="sm" tone="danger" disabled={isOffline || !isSaved(sale)} onClick={() => setAsked("cancel")}>
+            <Button size="sm" tone="danger" {...near} disabled={isOffline || !isSaved(sale)} onClick={() => setAsked("cancel")}>
               {t("actions.cancelSale")}
             </Button>
           </div>
           {isOffline && <Consequence hasIcon={false}>{t("desk.offline")}</Consequence>}
-          <SaleDialogs
-            sale={sale}
-            path={path}
-            date={format.date(sale.adjustableUntil)}
-            money={format.money}
-            asked={asked}
-            onAsk={setAsked}
-            onCorrect={(cents, reason) => {
-              setAsked(null);
-              actions.correct(lead, cents, reason);
-            }}
-            onCancel={(reason) => {
-              setAsked(null);
-              actions.cancel(lead, reason);
-            }}
-          />
+          <Changes.Part isWanted={asked !== null} lead={lead} sale={sale} asked={asked} onAsk={setAsked} />
         </>
       )}
     </div>

@@ -11,6 +11,8 @@ export interface FilterField<Key extends string = string> {
   isChip?: boolean;
   /** Stands beside the next one. */
   isHalf?: boolean;
+  /** What the list shows while the address names nothing. */
+  shown?: string;
   /** Of a day: the last that can be chosen. */
   max?: string;
 }

@@ -30,9 +30,15 @@ export function FilterRow({ fields, narrowedTo = [] }: FilterRowProps) {
     startTurn(() => router.replace(next.size > 0 ? `${pathname}?${next}` : pathname, { scroll: false }));
   };
   return (
-    <div className="flex min-w-0 flex-wrap items-center gap-2 max-desk:grid max-desk:grid-cols-2">
+    <div className={cn("flex min-w-0 flex-wrap items-center gap-2", fields.length > 1 && "max-desk:grid max-desk:grid-cols-2")}>
       {fields.map((field) => (
-        <RowField key={field.key} field={field} value={params.get(field.key) ?? ""} isBusy={isTurning} onChoose={choose(field.key)} />
+        <RowField
+          key={field.key}
+          field={field}
+          value={params.get(field.key) ?? field.shown ?? ""}
+          isBusy={isTurning}
+          onChoose={choose(field.key)}
+        />
       ))}
     </div>
   );

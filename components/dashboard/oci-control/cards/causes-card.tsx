@@ -50,6 +50,9 @@ export function CausesCard({ causes, filter, onRetry }: CausesCardProps) {
   );
 }
 
+/** On a phone below the words, which need the width. */
+const place = "max-desk:col-start-2 max-desk:justify-self-start";
+
 type LineProps = Pick<CausesCardProps, "filter" | "onRetry"> & { cause: QueueCharts["failedNow"][number] };
 
 function CauseLine({ cause: { code, category, count, valueCents }, filter, onRetry }: LineProps) {
@@ -62,7 +65,7 @@ function CauseLine({ cause: { code, category, count, valueCents }, filter, onRet
   return (
     <div
       className={cn(
-        "grid grid-cols-[minmax(22px,auto)_minmax(0,1fr)_auto] items-center gap-x-2.5 border-b border-line-1 px-4 py-2.25 last:border-b-0 max-desk:py-3",
+        "grid grid-cols-[minmax(22px,auto)_minmax(0,1fr)_auto] items-center gap-x-2.5 border-b border-line-1 px-4 py-2.25 last:border-b-0 max-desk:grid-cols-[minmax(22px,auto)_minmax(0,1fr)] max-desk:gap-y-2.5 max-desk:py-3",
         isOn ? "bg-accent-soft" : "hover:bg-surface-2",
       )}
     >
@@ -77,11 +80,11 @@ function CauseLine({ cause: { code, category, count, valueCents }, filter, onRet
         </div>
       </div>
       {isOn && mayAct && helps ? (
-        <Button size="sm" onClick={() => onRetry(group)}>
+        <Button size="sm" className={place} onClick={() => onRetry(group)}>
           {t("oci.causesCard.retry", { count })}
         </Button>
       ) : (
-        <Button size="sm" aria-pressed={isOn} onClick={() => filterBy(isOn ? {} : group)}>
+        <Button size="sm" className={place} aria-pressed={isOn} onClick={() => filterBy(isOn ? {} : group)}>
           {isOn ? t("actions.showAll") : t("actions.show", { count })}
         </Button>
       )}

@@ -34,6 +34,15 @@ export function DaysTable({ report, rejectedHref }: DaysTableProps) {
         {format.number(sum.rejected)}
       </Link>
     );
+  const countedValueOf = (sum: DaySum) =>
+    isSilent(sum) ? (
+      <>
+        <span className="max-desk:hidden">{"–"}</span>
+        <span className="desk:hidden">{format.sums(sum.sentCents)}</span>
+      </>
+    ) : (
+      format.sums(sum.confirmedCents)
+    );
   const columns = [
     { key: "states.sent", cell: (sum: DaySum) => format.number(sum.sent) },
     { key: "oci.days.columns.counted", cell: (sum: DaySum) => (isSilent(sum) ? "–" : format.number(countedOf(sum))) },
@@ -42,7 +51,7 @@ export function DaysTable({ report, rejectedHref }: DaysTableProps) {
     { key: "states.REJECTED", cell: rejectedOf },
     { key: "oci.days.columns.adjusted", cell: (sum: DaySum) => format.number(sum.adjusted), priority: 3 },
     { key: "oci.days.columns.sentValue", cell: (sum: DaySum) => format.sums(sum.sentCents), priority: 2 },
-    { key: "oci.days.columns.countedValue", cell: (sum: DaySum) => (isSilent(sum) ? "–" : format.sums(sum.confirmedCents)), at: "end" },
+    { key: "oci.days.columns.countedValue", cell: countedValueOf, at: "end" },
   ] as const;
   const headings = columns.map(({ key, ...column }) => ({
     key,
@@ -56,7 +65,7 @@ export function DaysTable({ report, rejectedHref }: DaysTableProps) {
         <tr key={sum.day}>
           <Cell at="main">{format.day(sum.day)}</Cell>
           <Cell at="wide" className="text-support desk:hidden">
-            {t("oci.days.line", {
+            {t(isSilent(sum) ? "oci.days.silentLine" : "oci.days.line", {
               sent: sum.sent,
               counted: countedOf(sum),
               none: noneOf(sum),

@@ -90,6 +90,7 @@ export async function startStory(
           stops: tellStops(reader.locale, facts),
           shops: { script: siteNames.get(siteOf("script").siteId)?.name ?? "", api: siteNames.get(siteOf("api").siteId)?.name ?? "" },
           siteNames,
+          timeZone: facts.timeZone,
           isStreaming: notes.now.leadsOn,
           happenings: stream.happenings,
           troubles: await readTroubles(sql, troubles),

@@ -23,6 +23,8 @@ export interface StoryView {
   stops: Stop[];
   shops: Record<Way, string>;
   siteNames: Map<string, { name: string; currency: string; timeZone: string }>;
+  /** Of the shop in the story: all times on the page are its. */
+  timeZone: string;
   isStreaming: boolean;
   happenings: Happening[];
   troubles: Partial<Record<TroubleName, TroubleNow>>;
@@ -131,12 +133,12 @@ function stopBody(locale: Locale, { name, title, state, text, ids, links, deed }
 const stopLink = ({ text, to }: StopLink, id: string, isMain: boolean) =>
   html`<a id="${id}" class="${isMain ? "main" : "quiet"}" ${address(to)}>${text}</a>`;
 
-function stream({ locale, isStreaming, happenings, siteNames }: StoryView): Html {
+function stream({ locale, isStreaming, happenings, siteNames, timeZone }: StoryView): Html {
   const t = messages[locale];
   const channels = { phone_call: t.channel.phone, whatsapp: t.channel.whatsapp, form_submit: t.channel.form };
+  const { time, money } = formatsOf(locale, timeZone);
   const lines = happenings.map(({ at, siteId, kind, action, amountCents = 0 }) => {
     const site = siteNames.get(siteId);
-    const { time, money } = formatsOf(locale, site?.timeZone ?? "UTC");
     const amount = money(amountCents / 100, site?.currency ?? "TRY");
     const said = fill(t.stream[kind], { channel: channels[action], site: site?.name ?? "", amount });
     return html`<li><time>${time(at)}</time> <a ${inProduct(`/dashboard/site/${siteId}`)}>${said}</a></li>`;

@@ -45,7 +45,9 @@ async function OriginsPage({ params, searchParams }: OriginsPageProps) {
   return (
     <>
       <PageHeader title={t("title")} note={t("note", facts)} back={{ href: sitePath(site.siteId, "/billing"), label: word("nav.billing") }}>
-        <FilterRow fields={[{ key: "day", kind: "day", label: word("labels.day"), max: found.days.at(-1)?.day ?? found.day }]} />
+        <FilterRow
+          fields={[{ key: "day", kind: "day", label: word("labels.day"), shown: found.day, max: found.days.at(-1)?.day ?? found.day }]}
+        />
         <DownloadLink href={originsCsvUrl(site.siteId, found.day)} fileName={`origins-${found.day}.csv`}>
           <Download className="size-3.5" />
           {word("actions.csv")}
