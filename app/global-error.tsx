@@ -25,13 +25,15 @@ export default function GlobalError({ error, retry }: { error: unknown; retry: (
     <html lang={locale}>
       <body>
         <title>{words.title}</title>
-        <PlainFailure
-          title={words.title}
-          body={words.body}
-          retryLabel={words.retry}
-          retry={retry}
-          number={digest && `${words.number} ${digest}`}
-        />
+        <main className="mx-auto max-w-160 px-4 py-8">
+          <PlainFailure
+            title={words.title}
+            body={words.body}
+            retryLabel={words.retry}
+            retry={retry}
+            number={digest && `${words.number} ${digest}`}
+          />
+        </main>
       </body>
     </html>
   );
