@@ -43,11 +43,12 @@ const errorsOf = (body: { partialFailureError?: { details: { errors: object[] }[
   body.partialFailureError?.details[0]?.errors ?? [];
 
 test("a good row is counted at once, and the answer names the job", async () => {
-  const { status, headers, body } = await upload([conversion()], { jobId: 77 });
+  const row = conversion();
+  const { status, headers, body } = await upload([row], { jobId: 77 });
   expect(status).toBe(200);
   expect(headers.get("request-id")).toEqual(expect.any(String));
   expect(body).toEqual({
-    results: [{ gclid: "Cj0KCQ-a-click", conversionAction: action, conversionDateTime: conversion().conversionDateTime }],
+    results: [{ gclid: "Cj0KCQ-a-click", conversionAction: action, conversionDateTime: row.conversionDateTime }],
     jobId: "77",
   });
   expect(await google.conversions()).toMatchObject([{ orderId: "seal_0001", value: 1500, via: "ads_api" }]);
