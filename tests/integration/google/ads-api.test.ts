@@ -212,7 +212,8 @@ describe("adjustments", () => {
     expect(await codesOf([retraction({ gclidDateTimePair: pair })])).toEqual(["GCLID_DATE_TIME_PAIR_AND_ORDER_ID_BOTH_SET"]);
     expect(await codesOf([retraction({ restatementValue: { adjustedValue: 0 } })])).toEqual(["VALUE_MUST_BE_UNSET"]);
     expect(await codesOf([retraction({ adjustmentType: "RESTATEMENT" })])).toEqual(["REQUIRED"]);
-    expect(await codesOf([retraction(), retraction()])).toEqual(["DUPLICATE_ADJUSTMENT_IN_REQUEST", "DUPLICATE_ADJUSTMENT_IN_REQUEST"]);
+    const twice = retraction();
+    expect(await codesOf([twice, twice])).toEqual(["DUPLICATE_ADJUSTMENT_IN_REQUEST", "DUPLICATE_ADJUSTMENT_IN_REQUEST"]);
     await google.putAccount({ conversionActions: [{ id: "1005", alwaysUseDefaultValue: true }] });
     const fixed = "CANNOT_RESTATE_CONVERSION_ACTION_THAT_ALWAYS_USES_DEFAULT_CONVERSION_VALUE";
     expect(await codesOf([restatement(1800, 30)])).toEqual([fixed]);
