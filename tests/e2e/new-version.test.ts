@@ -1,6 +1,15 @@
+import type { Page } from "@playwright/test";
 import { expect, test } from "#tests/support/e2e-test.ts";
 
 const files = "**/_next/static/**";
+
+/** Opens the search: presses its key until there is an answer. A key counts once the page has taken over. */
+const pressUntil = (page: Page, isAnswered: () => Promise<boolean>) =>
+  expect(async () => {
+    if (await isAnswered()) return;
+    await page.keyboard.press("Control+k");
+    await expect.poll(isAnswered, { timeout: 2_000 }).toBe(true);
+  }).toPass();
 
 // Guarantee: a tab that was open during a deployment says so instead of doing nothing when it is used.
 for (const { locale, here, reload } of [
@@ -13,27 +22,22 @@ for (const { locale, here, reload } of [
     const search = page.getByRole("dialog").getByRole("combobox");
     // The new deployment has none of the old one's files.
     await page.route(files, (route) => route.fulfill({ status: 404, body: "" }));
-    await page.keyboard.press("Control+k");
-    await expect(page.getByRole("alert").getByText(here)).toBeVisible();
+    await pressUntil(page, () => page.getByRole("alert").getByText(here).isVisible());
     await expect(search).toHaveCount(0);
     await page.unroute(files);
     await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: reload }).click()]);
     await expect(page.getByText(here)).toHaveCount(0);
-    // The key counts once the page has taken over.
-    await expect(async () => {
-      if ((await search.count()) === 0) await page.keyboard.press("Control+k");
-      await expect(search).toBeVisible({ timeout: 2_000 });
-    }).toPass();
+    await pressUntil(page, () => search.isVisible());
   });
 
 // Mutation: every failed load taken for a new version.
 test("without a connection nothing is said of a new version", async ({ as, stack }) => {
   const page = await as("operator");
   await page.goto(`/dashboard/site/${stack.sites[0]?.siteId}/sales`);
-  const failed = page.waitForEvent("requestfailed");
+  let hasFailed = false;
+  page.on("requestfailed", () => (hasFailed = true));
   await page.route(files, (route) => route.abort());
-  await page.keyboard.press("Control+k");
-  await failed;
+  await pressUntil(page, async () => hasFailed);
   await page.unroute(files);
   await expect(page.getByText("A new version is here.")).toHaveCount(0);
 });
