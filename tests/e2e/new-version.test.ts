@@ -1,7 +1,14 @@
-import type { Page } from "@playwright/test";
+import type { Page, Route } from "@playwright/test";
 import { expect, test } from "#tests/support/e2e-test.ts";
 
-const files = "**/_next/static/**";
+/** Says what happens to requests for the app's files. From before the page loads: a request right after `route` can still slip past it. */
+async function answerFiles(page: Page) {
+  let answer: (route: Route) => Promise<void> = (route) => route.continue();
+  await page.route("**/_next/static/**", (route) => answer(route));
+  return (next: typeof answer) => {
+    answer = next;
+  };
+}
 
 /** Opens the search: presses its key until there is an answer. A key counts once the page has taken over. */
 const pressUntil = (page: Page, isAnswered: () => Promise<boolean>) =>
@@ -18,13 +25,14 @@ for (const { locale, here, reload } of [
 ])
   test(`a page whose files are gone offers to reload, and works again after it (${locale})`, async ({ as, stack }) => {
     const page = await as("operator", { language: locale });
+    const files = await answerFiles(page);
     await page.goto(`/dashboard/site/${stack.sites[0]?.siteId}/sales`);
     const search = page.getByRole("dialog").getByRole("combobox");
     // The new deployment has none of the old one's files.
-    await page.route(files, (route) => route.fulfill({ status: 404, body: "" }));
+    files((route) => route.fulfill({ status: 404, body: "" }));
     await pressUntil(page, () => page.getByRole("alert").getByText(here).isVisible());
     await expect(search).toHaveCount(0);
-    await page.unroute(files);
+    files((route) => route.continue());
     await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: reload }).click()]);
     await expect(page.getByText(here)).toHaveCount(0);
     await pressUntil(page, () => search.isVisible());
@@ -33,11 +41,12 @@ for (const { locale, here, reload } of [
 // Mutation: every failed load taken for a new version.
 test("without a connection nothing is said of a new version", async ({ as, stack }) => {
   const page = await as("operator");
+  const files = await answerFiles(page);
   await page.goto(`/dashboard/site/${stack.sites[0]?.siteId}/sales`);
   let hasFailed = false;
   page.on("requestfailed", () => (hasFailed = true));
-  await page.route(files, (route) => route.abort());
+  files((route) => route.abort());
   await pressUntil(page, async () => hasFailed);
-  await page.unroute(files);
+  files((route) => route.continue());
   await expect(page.getByText("A new version is here.")).toHaveCount(0);
 });
