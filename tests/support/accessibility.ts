@@ -16,6 +16,8 @@ const colourRules = { type: "rule" as const, values: ["color-contrast", "link-in
 export async function expectAccessible(page: Page, what: string): Promise<void> {
   await page.locator("h1").first().waitFor({ state: "attached" });
   await untilStreamed(page);
+  // Going on inside the app takes the old title away some frames before the next one comes.
+  await page.waitForFunction(() => document.title !== "", null, { timeout: 5_000 });
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
   const { isDark, problems } = await findProblems(page, everyRule);
   expect(problems, what).toEqual([]);
