@@ -33,6 +33,17 @@ async function refuseOnce(page: Page, at: number): Promise<void> {
   });
 }
 
+/** Holds the given request back, counted from one: what a screen shows meanwhile can be looked at. Gives what lets it go. */
+async function holdBack(page: Page, url: RegExp, at: number): Promise<() => void> {
+  const { promise: released, resolve: letGo } = Promise.withResolvers<void>();
+  let asked = 0;
+  await page.route(url, async (route) => {
+    if (++asked === at) await released;
+    await route.continue();
+  });
+  return letGo;
+}
+
 // Guarantee: a long action says how far it is, stops where it is refused or left, goes on from there, and every row is changed once.
 test("more rows than one request takes: progress, a refusal, a page that is left, the rest, and back", async ({ stack, visit }) => {
   test.slow();
@@ -64,11 +75,13 @@ test("more rows than one request takes: progress, a refusal, a page that is left
     expect([...seen], "the bar moved").toContain("50");
     expect(await counted(site)).toEqual({ FAILED: 55 });
 
+    const undo = await holdBack(page, /\/api\/oci\/queue-actions\/[^/]+\/undo$/, 1);
     await page
       .getByRole("button", { name: /^Undo marking 55 failed \(9:\d\d\)/ })
       .first()
       .click();
     await expect(run.getByText("Undoing")).toBeVisible({ timeout: 20_000 });
+    undo();
     await expect(page.getByText("55 conversions are as before.")).toBeVisible({ timeout: 30_000 });
     expect(await counted(site)).toEqual({ QUEUED: 55 });
   });
@@ -79,15 +92,7 @@ test("a long action that somebody stops is taken back as far as it got", async (
     await site.scene.sealed(Array.from({ length: rows }, () => ({ amountCents: 100_000, sealedAgo: 30 })));
     const page = await openControl(await visit({ phone: true }), site.team, site.team.operator);
     // The second answer waits for the hand that stops it.
-    let letGo = () => {};
-    const stopped = new Promise<void>((resolve) => {
-      letGo = resolve;
-    });
-    let asked = 0;
-    await page.route(/\/api\/oci\/queue-actions$/, async (route) => {
-      if (++asked === 2) await stopped;
-      await route.continue();
-    });
+    const letGo = await holdBack(page, /\/api\/oci\/queue-actions$/, 2);
     await page.locator("[data-row] input[type=checkbox]").first().check();
     const bar = page.getByRole("toolbar", { name: "Selected rows" });
     await bar.getByRole("button", { name: "More actions" }).click();
