@@ -2,12 +2,14 @@
 
 import { type RefObject, useEffect, useRef } from "react";
 
-/** After a refused form, moves to the first field that is wrong, so that its error is read out. */
-export function useFocusInvalid(fields: Record<string, string> | undefined): RefObject<HTMLFormElement | null> {
+/**
+ * After a refused form, moves to the first field that is wrong, so that its error is read out: once for each answer. `answer` is kept by
+ * the form until the next one. If it were made anew each time the form is drawn, every key would move away from the field it is typed in.
+ */
+export function useFocusInvalid(answer: unknown): RefObject<HTMLFormElement | null> {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
-    if (!fields || Object.keys(fields).length === 0) return;
-    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }, [fields]);
+    if (answer) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [answer]);
   return form;
 }

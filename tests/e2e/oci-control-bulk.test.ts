@@ -75,7 +75,7 @@ test("more rows than one request takes: progress, a refusal, a page that is left
     expect([...seen], "the bar moved").toContain("50");
     expect(await counted(site)).toEqual({ FAILED: 55 });
 
-    const undo = await holdBack(page, /\/api\/oci\/queue-actions\/[^/]+\/undo$/, 1);
+    const undo = await holdBack(page, /\/api\/oci\/queue-actions\/[^/]+\/undo$/, 2);
     await page
       .getByRole("button", { name: /^Undo marking 55 failed \(9:\d\d\)/ })
       .first()

@@ -71,8 +71,7 @@ function AccountForm({ siteId, state, sealName, isAllowed, onConnected, onCancel
   const fieldError = useFieldError();
   const { ask, pending, failure, test, finding } = useConnect(siteId);
   const [missing, setMissing] = useState<Record<string, string>>();
-  const fields = missing ?? failure?.fields ?? (finding?.field ? { [finding.field]: finding.name } : undefined);
-  const form = useFocusInvalid(fields);
+  const form = useFocusInvalid(missing ?? failure ?? test);
   const [asked, setAsked] = useState("");
   const [typed, setTyped] = useState({ customer_id: "", login_customer_id: "" });
   const account = state.account;

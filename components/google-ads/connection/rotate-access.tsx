@@ -50,9 +50,7 @@ function RotateForm({ siteId, customerId, onConnected }: RotateProps) {
   const fieldError = useFieldError();
   const { ask, pending, failure, test, finding } = useConnect(siteId);
   const [isEmpty, setEmpty] = useState(false);
-  const form = useFocusInvalid(
-    isEmpty ? { refresh_token: "REQUIRED" } : (failure?.fields ?? (finding?.field ? { [finding.field]: "" } : undefined)),
-  );
+  const form = useFocusInvalid(isEmpty || (failure ?? test));
   const errorOf = (name: (typeof names)[number]) => {
     if (name === "refresh_token" && isEmpty) return fieldError(name, "REQUIRED");
     if (failure?.fields[name]) return fieldError(name, failure.fields[name]);
