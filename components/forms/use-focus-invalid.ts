@@ -3,8 +3,8 @@
 import { type RefObject, useEffect, useRef } from "react";
 
 /**
- * After a refused form, moves to the first field that is wrong, so that its error is read out: once for each answer. `answer` is kept by
- * the form until the next one. If it were made anew each time the form is drawn, every key would move away from the field it is typed in.
+ * After a refused form, moves to the first field that is wrong, so that its error is read out: once for each answer. `answer` must stay
+ * the same object until the next one: a new one on every render would move the cursor away at every key.
  */
 export function useFocusInvalid(answer: unknown): RefObject<HTMLFormElement | null> {
   const form = useRef<HTMLFormElement>(null);
