@@ -2027,11 +2027,15 @@ begin
       set status = 'FAILED', claim_token = null, claimed_at = null, updated_at = v_now,
           last_error = coalesce(b.last_error, 'Its worker ended five times without an answer.'),
           payload = private.payload_to_keep(b.site_id, b.payload)
-      where b.status = 'PROCESSING' and b.claimed_at < v_dead
-        and b.attempt_count >= private.ingest_attempts();
+      where b.id in (
+        select x.id from public.ingest_fallback_buffer x
+        where x.status = 'PROCESSING' and x.claimed_at < v_dead
+          and x.attempt_count >= private.ingest_attempts()
+        for update skip locked);
     select array_agg(t.id) into v_ids from (
       select b.id from public.ingest_fallback_buffer b
       where b.status = 'PROCESSING' and b.claimed_at < v_dead
+        and b.attempt_count < private.ingest_attempts()
       order by b.claimed_at limit 1 for update skip locked) t;
   end if;
   with leased as (

@@ -88,4 +88,26 @@ describe("an event that cannot be stored", () => {
     const [row] = await app.db.sql`select last_error from public.ingest_fallback_buffer where site_id = ${site.siteUuid}`;
     expect(row?.last_error).toContain("five times");
   });
+
+  // Guarantee: an answer that comes very late and the end of its lease never wait for each other's rows.
+  test("one whose fifth answer is just being stored is neither ended nor waited for", async () => {
+    const site = await app.newSite();
+    await capture(site, 2);
+    await app.db.sql`update public.ingest_fallback_buffer set attempt_count = 4`;
+    for (let lease = 0; lease < 2; lease++) {
+      await letTimePass();
+      expect((await claim()).rows).toHaveLength(1);
+    }
+    await letTimePass();
+    await app.db.sql.begin(async (late) => {
+      await late`select from public.ingest_fallback_buffer order by id limit 1 for update`;
+      expect((await claim()).rows).toEqual([]);
+      expect((await statuses(site)).toSorted()).toEqual([
+        ["FAILED", 5],
+        ["PROCESSING", 5],
+      ]);
+    });
+    expect((await claim()).rows).toEqual([]);
+    expect(await statuses(site)).toEqual(Array(2).fill(["FAILED", 5]));
+  });
 });

@@ -35,13 +35,23 @@ describe("delivery", () => {
   });
 
   // Guarantee: the coalescing window works: a delayed wake-up never overtakes the events it is to cover.
-  test("a delayed message never arrives before one published after it", async () => {
-    await publish({ delay: 1 }, { order: "delayed" });
-    await publish({ notBefore: Math.floor(Date.now() / 1000) + 1 }, { order: "notBefore" });
+  test("a message with a delay or a time stays back while one published after it arrives", async () => {
+    await publish({ delay: 600 }, { order: "delayed" });
+    await publish({ notBefore: Math.floor(Date.now() / 1000) + 600 }, { order: "notBefore" });
     await publish({}, { order: "at once" });
+    await expect.poll(bodies, { timeout: 20_000 }).toEqual([{ order: "at once" }]);
+  });
+
+  test("a delayed message arrives, and not before its time", async () => {
+    const publishedAt = Date.now();
+    const notBefore = Math.floor(publishedAt / 1000) + 2;
+    await publish({ notBefore }, { order: "notBefore" });
+    await publish({ delay: 1 }, { order: "delayed" });
+    await expect.poll(bodies, { timeout: 20_000 }).toContainEqual({ order: "delayed" });
+    expect(Date.now()).toBeGreaterThanOrEqual(publishedAt + 1000);
     await qstash.idle();
-    expect(bodies()[0]).toEqual({ order: "at once" });
-    expect(bodies()).toHaveLength(3);
+    expect(Date.now()).toBeGreaterThanOrEqual(notBefore * 1000);
+    expect(bodies()).toHaveLength(2);
   });
 
   test("every message of a batch arrives", async () => {
