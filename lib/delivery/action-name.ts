@@ -5,13 +5,14 @@ export function shownCustomerId(id: string): string {
 
 /**
  * The full name of a conversion action from what people have at hand: the name itself, its number, or the address of its page in Google Ads,
- * which carries the number as `ctId`. Anything else comes back as it is, for the server to refuse.
+ * which carries the number as `ctId`. Anything else comes back as it is, for the server to refuse. An account that is no number is refused in
+ * its own field, so it does not make the action wrong as well.
  */
 export function toActionName(text: string, customerId: string): string {
   const given = text.trim();
   const number = /^\d+$/.exec(given)?.[0] ?? /[?&#]ctId=(\d+)/.exec(given)?.[1];
-  const account = customerId.replaceAll(/\D/g, "");
-  return number && account ? `customers/${account}/conversionActions/${number}` : given;
+  const account = customerId.replaceAll(/\D/g, "") || "0";
+  return number ? `customers/${account}/conversionActions/${number}` : given;
 }
 
 /** `customers/1/conversionActions/2` → 2; any other text comes back unchanged. */

@@ -71,6 +71,7 @@ test("an owner connects, tests, chooses an action, tries a row, switches there a
     await sendForm(page, { customer: "my account", clientId: demoClient.clientId, secret: "wrong", token: refreshToken });
     await expect(page.getByText("A customer ID has ten digits, for example 123-456-7890.")).toBeVisible();
     await expect(page.getByLabel("Customer ID", { exact: true })).toBeFocused();
+    await expect(page.getByLabel("Conversion action for sealed sales")).not.toHaveAttribute("aria-invalid", "true");
     await sendForm(page, { customer: customerId });
     const secret = page.getByLabel("OAuth client secret");
     await expect(secret).toHaveAccessibleDescription(/does not accept this client ID with this secret/);

@@ -103,8 +103,8 @@ describe("conversion actions", () => {
     expect(toActionName(text, "123-456-7890")).toBe(name);
   });
 
-  test("a number without an account stays a number, for the server to refuse", () => {
-    expect(toActionName("1005", "")).toBe("1005");
+  test("an account that is no number does not make the action wrong as well", () => {
+    expect(toActionName("1005", "my account")).toBe("customers/0/conversionActions/1005");
   });
 
   test("ids are shown as Google writes them", () => {
