@@ -9,8 +9,9 @@ const withStack = (name: string, maxWorkers = 1, ...more: string[]) => ({
     setupFiles: ["scripts/serve/cut-user-agent.mjs"],
     globalSetup: ["tests/support/global-setup.ts"],
     maxWorkers,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // For what hangs: where others used the machine as well, the slowest test took 25 s.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 });
 

@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { postgresTransport } from "#lib/db/postgres-transport.ts";
 import { supabaseTransport } from "#lib/db/supabase-transport.ts";
 import type { RpcTransport } from "#lib/db/transport.ts";
@@ -38,6 +38,7 @@ beforeAll(async () => {
   transports["postgres as through the transaction pooler"] = postgresTransport({ url: db.appUrl, prepare: false });
   transports.supabase = supabaseTransport({ url: gateway.url, secretKey: gateway.secretKey });
 });
+afterEach(() => void vi.restoreAllMocks());
 afterAll(async () => {
   for (const transport of Object.values(transports)) await transport.close();
   await gateway.stop();
@@ -121,7 +122,7 @@ test("both transports call a stopped server unavailable, not broken", async () =
 
 // Guarantee: how long a server has been away says nothing about how long a caller waits. In one pool the driver's own pauses (up to
 // 20 s after the seventh failure) make these calls take over a minute.
-test("a server that stays away is called unavailable at once, the twelfth time as the first", async () => {
+test("a server that stays away is called unavailable at once, the twelfth time as the first", { timeout: 30_000 }, async () => {
   const away = postgresTransport({ url: "postgresql://x:y@127.0.0.1:1/z", poolMax: 1 });
   for (let call = 0; call < 12; call += 1) {
     await expect(away.call("contract_null", {})).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE" });
@@ -129,20 +130,29 @@ test("a server that stays away is called unavailable at once, the twelfth time a
   await away.close();
 });
 
+/** Ends the app's connections, and waits until their backends are gone: a signal is sent before it is heard. */
+async function cutConnections(): Promise<void> {
+  const ended = await db.sql`select pid, pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'opsmantik' and datname = current_database()`;
+  while ((await db.sql`select from pg_stat_activity where pid = any (${ended.map(({ pid }) => pid)})`).length > 0);
+}
+
 // Guarantee: whenever a connection goes, the next call after it has gone gets a good one. In one pool the driver keeps a connection that
 // closed while a query was being written to it, and every query it gets from then on waits until it is given up.
 test("a connection that is cut in the middle of calls is not used again", async () => {
   const transport = postgresTransport({ url: db.appUrl, poolMax: 1 });
   for (let round = 0; round < 30; round += 1) {
     await transport.call("contract_null", {});
-    const cut = db.sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'opsmantik' and datname = current_database()`;
+    const cut = cutConnections();
     let isCut = false;
     cut.then(() => (isCut = true));
     const calls: Promise<unknown>[] = [];
+    const callAgain = () => calls.push(transport.call("contract_null", {}).catch((error) => error.code));
     for (let tick = 0; tick < 200 || !isCut; tick += 1) {
-      calls.push(transport.call("contract_null", {}).catch((error) => error.code));
+      callAgain();
       await new Promise(setImmediate);
     }
+    callAgain(); // certainly after the cut: what comes after it knows that the connection is gone
     await cut;
     for (const outcome of await Promise.all(calls)) expect([null, "DATABASE_UNAVAILABLE"]).toContain(outcome);
   }
@@ -182,9 +192,18 @@ test("a connection that is lost at its first question fails the call and nothing
 
 // Mutation that breaks it: let the query run without its deadline.
 test("a call that takes longer than its deadline is called unavailable, and the next one is answered", async () => {
-  const transport = postgresTransport({ url: db.appUrl, poolMax: 1, deadlineMs: 300 });
-  await expect(transport.call("contract_sleep", {})).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE" });
+  const deadlineMs = 14_321; // known by its number among all timers; it passes when the test says so
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  const transport = postgresTransport({ url: db.appUrl, poolMax: 1, deadlineMs });
+  const late = transport.call("contract_sleep", {}).catch((error) => error);
+  const sleeping = () =>
+    db.sql`select pid from pg_stat_activity where query like '%contract_sleep%' and state = 'active' and pid <> pg_backend_pid()`;
+  while ((await sleeping()).length === 0);
+  const [passDeadline] = timers.mock.calls.find(([, ms]) => ms === deadlineMs) ?? [];
+  if (!passDeadline) throw new Error("The call has no deadline.");
+  passDeadline();
+  expect(await late).toMatchObject({ code: "DATABASE_UNAVAILABLE" });
   expect(await transport.call("contract_null", {})).toBeNull();
-  await db.sql`select pg_terminate_backend(pid) from pg_stat_activity where query like '%contract_sleep%' and pid <> pg_backend_pid()`;
+  for (const { pid } of await sleeping()) await db.sql`select pg_terminate_backend(${pid})`;
   await transport.close();
-}, 10_000);
+});

@@ -30,7 +30,7 @@ test(
     expect(problems, `Run it again with OPSMANTIK_STORM_SEED=${seed}`).toEqual([]);
     expect(Math.min(tally.inOneCall, tally.leftToSettle, tally.died, tally.late, tally.recovered, tally.changes)).toBeGreaterThan(0);
   },
-  isFull ? 1_800_000 : 240_000,
+  isFull ? 1_800_000 : 600_000,
 );
 
 const mutations: [name: string, change: (() => Promise<unknown>) | undefined][] = [

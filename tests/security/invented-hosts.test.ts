@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { type IngestApp, type IngestSite, pageView, startIngestApp } from "#tests/support/ingest-app.ts";
+import { stopClock } from "#tests/support/stop-clock.ts";
 
 /** Whoever knows a public id can send any Origin. The owner is shown the host of a real page all the same. */
 
@@ -11,6 +12,7 @@ let now = new Date();
 beforeAll(async () => {
   app = await startIngestApp({ worker: "asleep" });
 });
+afterEach(() => void vi.useRealTimers());
 afterAll(() => app.stop());
 beforeEach(async () => {
   site = await app.newSite();
@@ -95,9 +97,10 @@ test("a host that many saw has eight lines", async () => {
 
 // Guarantee: the quiet time of one address is not everybody's. Mutation: one quiet time for the site.
 test("an address that sends invented hosts all the time keeps no other's page from being noted", async () => {
+  const clock = stopClock();
   for (let sent = 0; sent < 5; sent++)
     await app.sync(site, pageView(site), { origin: `https://${invented(sent)}`, "x-forwarded-for": "203.0.113.9" });
-  await new Promise((resolve) => setTimeout(resolve, 1_100)); // a site is noted once a second
+  clock.step(1_100); // a site is noted once a second
   await app.sync(site, pageView(site), { origin: `https://${invented(6)}`, "x-forwarded-for": "203.0.113.10" });
   await app.sync(site, pageView(site), { origin: `https://shop.${domain}`, "x-forwarded-for": "198.51.100.7" });
   expect(await kept()).toEqual([`shop.${domain}`, invented(0)]);

@@ -135,8 +135,11 @@ describe("retention", () => {
     await app.sync(site, pageView(site, { consent_scopes: ["analytics"], t: 0, meta: { fp } }));
     await app.sync(site, pageView(site, { consent_scopes: ["analytics", "marketing"], t: 0, meta: { fp, gclid: `gclid-${fp}` } }));
     await drainEvents();
-    const half = new Date(monthsLater(13).getTime() - 600_000); // the visit's beginning is 13 months old, its end is not
-    await run(half);
+    // A year and not 13 months: every day comes again after it. The visit's beginning is a year old then, its end is not.
+    const half = new Date();
+    half.setUTCFullYear(half.getUTCFullYear() + 1);
+    half.setTime(half.getTime() - 600_000);
+    await run(half, { eventsMonths: 12 });
     expect(await cellsWith(app, [fp])).toEqual([]);
   });
 

@@ -227,5 +227,5 @@ describe("routes", () => {
       if (!expectations[whoOf.get(route.line) ?? "owner"](status)) wrong[route.line] = status;
     }
     expect(wrong).toEqual({});
-  }, 120_000);
+  }, 600_000);
 });

@@ -13,6 +13,7 @@ import { createPerson, type Person } from "#tests/fixtures/team.ts";
 import { useAppEnv as setAppEnv } from "./app-env.ts";
 import { send } from "./requests.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
+import { waitForRedis } from "./wait-for-redis.ts";
 
 /** A browser that isbot knows for one. */
 export const browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36";
@@ -97,8 +98,14 @@ export async function startIngestApp({ redisRest, worker = "awake" }: IngestAppO
     owner,
     wakeUps,
     newSite: (settings) => newSite(db, owner, settings),
-    sync: (site, body, headers = {}) => send(sync, { body, headers: pageHeaders(site, headers) }),
-    call: (site, body, signing) => send(callEvent, signedCall(site, body, signing)),
+    sync(site, body, headers = {}) {
+      waitForRedis();
+      return send(sync, { body, headers: pageHeaders(site, headers) });
+    },
+    call(site, body, signing) {
+      waitForRedis();
+      return send(callEvent, signedCall(site, body, signing));
+    },
     async recover() {
       const response = await send(recoverCron, { method: "GET", headers: { authorization: `Bearer ${env.CRON_SECRET}` } });
       if (!response.ok) throw new Error(`The cron answered ${response.status}: ${await response.text()}`);

@@ -12,6 +12,7 @@ import { useAppEnv as setAppEnv } from "./app-env.ts";
 import { send } from "./requests.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
 import { startTestGateway, type TestGateway } from "./test-gateway.ts";
+import { waitForRedis } from "./wait-for-redis.ts";
 
 /** A site whose owner does everybody's work, with a key for its script. */
 export interface OciSite extends Team {
@@ -48,7 +49,10 @@ export async function startOciApp({ redisRest, withGateway = false }: OciAppOpti
   const gateway = withGateway ? await startTestGateway(db.adminUrl) : undefined;
   const env = setAppEnv({ database: db, ...(gateway && { gateway }), ...(redisRest && { redisRest }) });
   const owner = await createPerson(db.sql, "owner@oci.test");
-  const verify: OciApp["verify"] = (body, headers = {}) => send(verifyRoute, { path: "/api/oci/v2/verify", body, headers });
+  const verify: OciApp["verify"] = (body, headers = {}) => {
+    waitForRedis();
+    return send(verifyRoute, { path: "/api/oci/v2/verify", body, headers });
+  };
   return {
     db,
     get gateway() {

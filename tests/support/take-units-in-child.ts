@@ -1,12 +1,12 @@
-/** Run as a process of its own: takes units of one allowance as fast as it can until it was refused so often, and prints how many it got. */
+/** Run as a process of its own: takes units of one allowance as fast as it can until it was refused so often or has far too many, and prints how many it got. */
 import { takeUnits } from "#lib/http/allowance.ts";
-import { redis } from "#lib/platform/redis.ts";
+import { waitForRedis } from "./wait-for-redis.ts";
 
-const { demand, refusalsMax, untilMs } = JSON.parse(process.argv[2] ?? "{}");
-await redis().ping(); // a cold connection on a busy machine could take longer than Redis may
+const { demand, refusalsMax, takenMax } = JSON.parse(process.argv[2] ?? "{}");
+waitForRedis();
 let taken = 0;
 let refusals = 0;
-while (refusals < refusalsMax && Date.now() < untilMs) {
+while (refusals < refusalsMax && taken < takenMax) {
   if (await takeUnits([demand])) {
     refusals++;
     await new Promise((resolve) => setTimeout(resolve, 100));

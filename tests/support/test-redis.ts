@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "#scripts/local/process/free-port.ts";
 import { temporaryStateDir } from "#scripts/local/process/state-dir.ts";
 import { startWatchdog } from "#scripts/local/process/watchdog.ts";
 import { type RedisEngine, startRedis } from "#scripts/local/redis/redis.ts";
@@ -20,7 +21,8 @@ export async function startTestRedis(): Promise<TestRedis> {
   const dir = temporaryStateDir();
   const watchdog = startWatchdog();
   const engine = await startRedis({ dir: join(dir, "redis"), watchdog, logPath: join(dir, "redis.log") });
-  const rest = await startUpstashRest({ redis: engine, token: "token-of-this-test" });
+  const port = await freePort(); // while it is stopped no connection takes it, so that it can be started again
+  const rest = await startUpstashRest({ redis: engine, token: "token-of-this-test", port });
   return {
     engine,
     rest,

@@ -50,7 +50,7 @@ test.each([
 });
 
 test("a long password is judged at once", () => {
-  const startedAt = performance.now();
+  const before = process.cpuUsage(); // of this process alone, however busy the machine is
   isCommonPassword(`${"ab".repeat(36)}x`);
-  expect(performance.now() - startedAt).toBeLessThan(50);
+  expect(process.cpuUsage(before).user).toBeLessThan(200_000); // µs; a pattern that tries every way would take minutes
 });

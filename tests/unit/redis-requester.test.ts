@@ -63,8 +63,8 @@ test.each<[string, RequestListener, RegExp]>([
   ["cuts the answer off", (_, response) => void response.writeHead(200).write("{", () => response.destroy()), /aborted|ECONNRESET/],
   ["never answers", () => undefined, /did not answer in time/],
   ["never ends its answer", (_, response) => void response.writeHead(200).write("{"), /did not answer in time|aborted/],
-])("a Redis that %s is an error", async (_, answer, message) => {
-  const redis = await redisAt(answer, 200);
+])("a Redis that %s is an error", async (name, answer, message) => {
+  const redis = await redisAt(answer, name.startsWith("never") ? 200 : 20_000);
   await expect(redis.get("a")).rejects.toThrow(message);
 });
 

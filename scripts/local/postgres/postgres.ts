@@ -17,6 +17,8 @@ export interface PostgresOptions {
   port?: number;
   /** For tests: faster, and a power cut may lose everything. */
   ephemeral?: boolean;
+  /** More of the server's settings: "name=value". */
+  settings?: string[];
 }
 
 export interface Postgres {
@@ -62,7 +64,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
 }
 
 async function launch(bin: string, port: number, user: UnixUser | undefined, options: PostgresOptions): Promise<ServiceProcess> {
-  const settings = [...baseSettings, ...(options.ephemeral ? ephemeralSettings : [])];
+  const settings = [...baseSettings, ...(options.ephemeral ? ephemeralSettings : []), ...(options.settings ?? [])];
   const server = await startService({
     name: "Postgres",
     command: join(bin, "postgres"),

@@ -35,6 +35,11 @@ function canListen(port: number, host: string): Promise<boolean> {
 async function anyFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(firstPort, firstOutgoingPort);
-    if (await isFree(port)) return port;
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
   }
 }
+
+/** What this process gave away; perhaps nobody listens there yet. */
+const given = new Set<number>();

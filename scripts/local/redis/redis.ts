@@ -49,8 +49,21 @@ export function engineName(binary: string | undefined): string {
   return `redis-server ${version}`.trim();
 }
 
-async function startServer(binary: string, { dir, watchdog, logPath, persist }: RedisOptions): Promise<RedisEngine> {
-  const port = await freePort();
+const bindAttemptsMax = 5;
+
+/** On another port if someone took the first one between our look and Redis's bind. */
+async function startServer(binary: string, options: RedisOptions): Promise<RedisEngine> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startServerOn(await freePort(), binary, options);
+    } catch (error) {
+      const lostRace = error instanceof Error && /Address already in use/.test(error.message);
+      if (!lostRace || attempt === bindAttemptsMax) throw error;
+    }
+  }
+}
+
+async function startServerOn(port: number, binary: string, { dir, watchdog, logPath, persist }: RedisOptions): Promise<RedisEngine> {
   const server = await startService({
     name: "Redis",
     command: binary,

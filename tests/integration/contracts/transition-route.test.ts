@@ -36,7 +36,7 @@ describe("POST /v1/contract/transition", () => {
     expect(first.body).toEqual({ ok: true, from: "intent", to: "qualified", contract_version: "call/1", proof_id: expect.any(String) });
     const second = await transition(people.operator, moveCall(id, "meeting"));
     expect(second.body).toMatchObject({ ok: true, from: "qualified", to: "meeting" });
-    const actors = await app.db.sql`select actor_kind, actor_id from public.transition_proofs where entity_id = ${id} order by id`;
+    const actors = await app.db.sql`select actor_kind, actor_id from public.transition_proofs where entity_id = ${id} order by occurred_at`;
     expect(actors.map((row) => ({ ...row }))).toEqual([
       { actor_kind: "api_key", actor_id: app.teamKey.id },
       { actor_kind: "user", actor_id: app.team.operator.id },

@@ -10,7 +10,7 @@ import { writeMigration } from "#scripts/db/write-migration.ts";
 import { applyMigrations } from "#scripts/local/postgres/migrate.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { change } from "#tests/fixtures/leads.ts";
-import { claimForScript, sealLead } from "#tests/fixtures/queue.ts";
+import { claimForScript, minutesLater, sealLead } from "#tests/fixtures/queue.ts";
 import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
 import { sharedStack } from "#tests/support/shared-stack.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
@@ -88,7 +88,7 @@ describe("after the release", () => {
       expect(compareCatalogs(await readCatalog(sql), await readCatalog(fresh.sql))).toEqual([]);
     });
     expect(await callAs(sql, team.viewer, (tx) => tx`select name from public.sites`)).toBe("upgraded");
-    const { rows } = await claimForScript(sql, team, [sealed.id]);
+    const { rows } = await claimForScript(sql, team, [sealed.id], minutesLater(1));
     expect(rows.map(({ id, valueCents }) => [id, valueCents])).toEqual([[sealed.id, 425_000]]);
     expect(await change(sql, { team }, "cancel_sale", { id: other.saleId })).toMatchObject({ status: 200 });
     expect(await write(), "nothing is left to write").toEqual({ fileName, left: [] });

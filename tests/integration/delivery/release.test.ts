@@ -1,3 +1,4 @@
+import type postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { connectApi } from "#tests/fixtures/connections.ts";
@@ -123,9 +124,9 @@ test("a correction that was refused access is a person's work after a switch to 
   await change(db.sql, { team }, "correct_sale", { id: saleId, amountCents: 90_00 }, { at: minutesLater(3) });
   const claim = await claimForWorker(db.sql, team, { at: minutesLater(4) });
   await settleClaim(db.sql, team, claim, { outcome: "FAILED", code: "invalid_grant", category: "AUTH" }, { at: minutesLater(5) });
-  const preview = await callAs(db.sql, team.owner, (tx) => tx`select public.preview_delivery_switch(${team.siteId}, 'script')`);
-  expect(preview).toMatchObject({ waiting: 0, released: 1, adjustmentsByHand: 1 });
-  await switchDelivery(db.sql, team, "script");
+  const ask = (tx: postgres.TransactionSql) => tx`select public.preview_delivery_switch(${team.siteId}, 'script')`;
+  expect(await callAs(db.sql, team.owner, ask, minutesLater(6))).toMatchObject({ waiting: 0, released: 1, adjustmentsByHand: 1 });
+  await switchDelivery(db.sql, team, "script", minutesLater(6)); // 54 days later Google would take no correction
   expect(await readRow(db.sql, String(claim.rows[0]?.id))).toMatchObject({ kind: "RESTATE", status: "QUEUED" });
 });
 

@@ -97,7 +97,7 @@ describe.each(["redis-server", "in-process fallback"] as const)("on the %s", (wh
     const { acquireSlot } = await semaphoreWith(rest);
     const slot = await acquireSlot(a, "google_ads");
     const [token = ""] = await holders("a");
-    const soon = Date.now() + 5_000;
+    const soon = Date.now() + 40_000;
     for (const key of ["conc:a:google_ads", "conc:global:google_ads"]) await engine.client.zadd(key, soon, token);
     expect(await slot?.renew()).toBe(true);
     for (const key of ["conc:a:google_ads", "conc:global:google_ads"]) {

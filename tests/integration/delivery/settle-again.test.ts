@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
 import { readRow } from "#tests/fixtures/queue.ts";
 import { service } from "#tests/fixtures/service.ts";
@@ -8,6 +8,7 @@ let app: DeliveryApp;
 beforeAll(async () => {
   app = await startDeliveryApp();
 });
+afterEach(() => void vi.restoreAllMocks());
 afterAll(() => app.stop());
 
 /** The app's role cannot connect any more, as when the database restarts. */
@@ -38,9 +39,12 @@ test("never settled: recovery ends the batch and the row goes again as the same 
   const [row] = await app.seal(team);
   const provider = scriptedProvider(async (jobs) => {
     await takeDatabaseAway();
+    const now = performance.now();
+    vi.spyOn(performance, "now").mockReturnValue(now + 60_000); // the run's time is up
     return { results: jobs.map((job) => accepted(job)) };
   });
-  const answer = await processOfflineConversions({ limit: 500, deadlineMs: 1_500, provider }).finally(bringDatabaseBack);
+  const answer = await processOfflineConversions({ limit: 500, deadlineMs: 60_000, provider }).finally(bringDatabaseBack);
+  vi.restoreAllMocks();
   expect(answer).toMatchObject({ processed: 0 });
   expect(await readRow(app.sql, String(row?.id))).toMatchObject({ status: "PROCESSING" });
   await service(app.sql, "recover_stuck_offline_conversion_jobs", {}, new Date(Date.now() + 16 * 60_000));

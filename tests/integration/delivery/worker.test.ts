@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { processOfflineConversions } from "#lib/delivery/process-offline-conversions.ts";
 import type { ConversionJob, UploadResult } from "#lib/providers/port.ts";
 import { ProviderRateLimitError, ProviderTransientError } from "#lib/providers/provider-error.ts";
@@ -18,6 +18,7 @@ let app: DeliveryApp;
 beforeAll(async () => {
   app = await startDeliveryApp();
 });
+afterEach(() => void vi.restoreAllMocks());
 afterAll(() => app.stop());
 
 const deliver = (provider = scriptedProvider(), more: { limit?: number; deadlineMs?: number; now?: () => Date } = {}) =>
@@ -170,12 +171,20 @@ describe("an adapter that throws", () => {
   test("one group that throws or hangs does not take the others with it", async () => {
     const [throwing, hanging, well] = [await app.newSite(), await app.newSite(), await app.newSite()];
     for (const team of [throwing, hanging, well]) await app.seal(team);
+    const hangs = Promise.withResolvers<void>();
     const provider = scriptedProvider((jobs, { siteUuid }) => {
       if (siteUuid === throwing.siteUuid) throw new Error("broken");
-      if (siteUuid === hanging.siteUuid) return new Promise(() => {}); // and it ignores the signal
-      return { results: jobs.map((job) => accepted(job)) };
+      if (siteUuid !== hanging.siteUuid) return { results: jobs.map((job) => accepted(job)) };
+      hangs.resolve();
+      return new Promise(() => {}); // and it ignores the signal
     });
-    expect(await deliver(provider, { deadlineMs: 3_000 })).toEqual({ ok: true, processed: 3, completed: 1, failed: 0, retry: 2 });
+    const uploads = new AbortController();
+    vi.spyOn(AbortSignal, "timeout").mockReturnValueOnce(uploads.signal); // the run's time for uploads, which the test ends
+    const run = deliver(provider);
+    await hangs.promise;
+    for (const team of [throwing, well]) while ((await readAttempts(app.sql, team)).length < 2);
+    uploads.abort(new DOMException("The run's time for uploads is over.", "TimeoutError"));
+    expect(await run).toEqual({ ok: true, processed: 3, completed: 1, failed: 0, retry: 2 });
     const [, finished] = await readAttempts(app.sql, hanging);
     expect(finished).toMatchObject({ phase: "FINISHED", retry_count: 1, error_category: "TRANSIENT" });
   });

@@ -126,11 +126,14 @@ describe("exactly one effect", () => {
         await once(child, "exit");
         if (backendDies) await app.db.sql`select pg_terminate_backend(${backend})`;
       });
-      await vi.waitFor(async () => {
-        const [row] = await app.db.sql`select count(*)::int as n from pg_stat_activity
-        where datname = current_database() and application_name = 'opsmantik' and state = 'active'`;
-        expect(row?.n).toBe(0);
-      });
+      await vi.waitFor(
+        async () => {
+          const [row] = await app.db.sql`select count(*)::int as n from pg_stat_activity
+          where datname = current_database() and application_name = 'opsmantik' and state = 'active'`;
+          expect(row?.n).toBe(0);
+        },
+        { timeout: 20_000, interval: 20 },
+      );
       if (backendDies) expect(await statuses(site)).toEqual(Array(3).fill(["PROCESSING", 1]));
       expect((await drainEvents()).stored).toBe(0); // a lease is respected until it is over
       await letTimePass();

@@ -50,7 +50,8 @@ describe("name and number", () => {
       { kind: "note", note: "Wants the quiet model" },
       { kind: "contact", note: null },
     ]);
-    const proofs = await db.sql`select facts from public.transition_proofs where entity_id = ${id} and contract = 'lead' order by id`;
+    const proofs =
+      await db.sql`select facts from public.transition_proofs where entity_id = ${id} and contract = 'lead' order by occurred_at`;
     expect(proofs.map(({ facts }) => facts)).toEqual([{ fields: ["name", "phone"] }, {}]);
   });
 

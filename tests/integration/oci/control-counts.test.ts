@@ -67,14 +67,14 @@ test(`after ${rounds} random moves the kept counts equal a full count`, { timeou
     (at) => act(db.sql, { action: "RESET_TO_QUEUED", ids: pick(rows, 3), clearErrors: true }, { team, at }),
     (at) => act(db.sql, { action: "MARK_FAILED", ids: pick(rows, 2) }, { team, at }),
     (at) => change(db.sql, { team }, "correct_sale", { id: pick(sales, 1)[0], amountCents: 100 + Math.floor(random() * 100_000) }, { at }),
-    () => service(db.sql, "fold_queue_counts", {}),
+    (at) => service(db.sql, "fold_queue_counts", {}, at),
   ];
   for (let round = 0; round < rounds; round++) {
     await moves[Math.floor(random() * moves.length)]?.(minutesLater(round));
     if (round % 50 === 0) expect(plain(await keptCount(db.sql)), `round ${round}`).toEqual(plain(await fullCount(db.sql)));
   }
   expect(plain(await keptCount(db.sql))).toEqual(plain(await fullCount(db.sql)));
-  expect(await service(db.sql, "reconcile_queue_counts", {})).toMatchObject({ drift: 0 });
+  expect(await service(db.sql, "reconcile_queue_counts", {}, minutesLater(rounds))).toMatchObject({ drift: 0 });
   const kept = await db.sql`select outcome, code, sum(row_count)::text as n
     from (select * from private.queue_outcomes union all select * from private.queue_outcome_deltas) o group by 1, 2 order by 1, 2`;
   const written =

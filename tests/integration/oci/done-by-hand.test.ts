@@ -23,10 +23,11 @@ beforeAll(async () => {
   const other = await handOver(db.sql, await createQueueTeam(db.sql, "others", team.owner), "owner@others-by-hand.test");
   for (const [name, person] of Object.entries({ operator: team.operator, viewer: team.viewer, outsider: other.owner }))
     cookies[name] = await cookiesOf(gateway, person);
-  const sold = await sealLead(db.sql, team, { amountCents: 425_000 });
-  await claimForScript(db.sql, team, [sold.id], minutesLater(1));
-  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [sold.id] }, minutesLater(2));
-  await change(db.sql, { team }, "correct_sale", { id: sold.saleId, amountCents: 199_000 }, { at: minutesLater(3) });
+  const at = minutesLater(-60, new Date()); // the route goes by the real clock, and 54 days later Google takes no correction
+  const sold = await sealLead(db.sql, team, { amountCents: 425_000, at });
+  await claimForScript(db.sql, team, [sold.id], minutesLater(1, at));
+  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [sold.id] }, minutesLater(2, at));
+  await change(db.sql, { team }, "correct_sale", { id: sold.saleId, amountCents: 199_000 }, { at: minutesLater(3, at) });
   const [row] = await db.sql`select id from public.offline_conversion_queue where sale_id = ${sold.saleId} and kind = 'RESTATE'`;
   restateId = String(row?.id);
 });

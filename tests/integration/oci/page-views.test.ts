@@ -62,7 +62,7 @@ describe("a busy site", () => {
     // The first view of an hour is six hours old at the stroke of the clock.
     expect(delivered).toEqual([0, 0, 0, 0, 0, 1, ...Array(hours - 6).fill(perHour)]);
     expect(seen.size).toBe((hours - 6) * perHour + 1);
-  }, 120_000);
+  }, 600_000); // for what hangs: on a busy machine it took 86 s
 
   // Guarantee: a view that arrives late takes its place by when it happened, and one too young never leaves with an old one.
   test("the oldest leave first, whenever they arrived", async () => {

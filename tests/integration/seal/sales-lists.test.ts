@@ -128,7 +128,8 @@ describe("an import", () => {
 });
 
 describe("the list of sales", () => {
-  const dayAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+  const now = Date.now(); // the day may end between two tests
+  const dayAgo = (days: number) => new Date(now - days * 86_400_000).toISOString().slice(0, 10);
   const list = async (filter: Record<string, unknown> = {}) =>
     salesPage.parse(await callAs(db.sql, team.viewer, (tx) => tx`select public.list_sales(${team.siteId}, ${tx.json(filter as never)})`));
 

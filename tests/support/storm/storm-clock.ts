@@ -17,8 +17,11 @@ export async function startStormClock(sql: () => postgres.Sql, google: GoogleCli
   let offsetMs = 0;
   const now = () => new Date(Date.now() + offsetMs);
   const tellDatabase = async () => {
-    await sql().unsafe(`alter system set opsmantik.now = '${now().toISOString()}'`);
+    const moment = now().toISOString();
+    await sql().unsafe(`alter system set opsmantik.now = '${moment}'`);
     await sql()`select pg_reload_conf()`;
+    // The server tells its sessions a moment later.
+    while ((await sql()`select current_setting('opsmantik.now', true) as moment`)[0]?.moment !== moment);
   };
   await tellDatabase();
   return {

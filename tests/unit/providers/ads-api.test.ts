@@ -164,14 +164,18 @@ describe("refused requests", () => {
   });
 
   test("silence ends with the timeout, and the caller's own end with the signal", async () => {
+    const site = adsSite({ fetchTimeoutMs: 60_000 });
+    google.answer(":uploadClickConversions", all);
+    await upload(jobs(1), site); // from here on its token is known, which would have to come within the timeout, too
     google.answer(":uploadClickConversions", { isSilent: true });
-    await expect(upload(jobs(1), adsSite({ fetchTimeoutMs: 50 }))).rejects.toMatchObject({
+    await expect(upload(jobs(1), { ...site, fetchTimeoutMs: 50 })).rejects.toMatchObject({
       name: "ProviderTransientError",
       code: "TIMEOUT",
     });
+    const asked = uploads().length;
     const end = new AbortController();
-    const waiting = provider.uploadConversions(jobs(1), adsSite({ fetchTimeoutMs: 60_000 }), end.signal);
-    while (uploads().length < 2) await new Promise(setImmediate);
+    const waiting = provider.uploadConversions(jobs(1), site, end.signal);
+    while (uploads().length === asked) await new Promise(setImmediate);
     end.abort();
     await expect(waiting).rejects.toBeInstanceOf(ProviderTransientError);
   });
