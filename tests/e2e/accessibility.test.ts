@@ -32,31 +32,41 @@ const sitePages = [
 /** What looks different on a site that sends by API. */
 const apiPages = ["/connections", "/connections/google-ads", "/connections/google-ads?connect=1", "/settings"];
 
+interface Looked {
+  whose: string;
+  role: "owner" | "viewer" | null;
+  language: "en" | "tr";
+  /** Given the addresses of the demo's sites. */
+  paths(scriptSite?: string, apiSite?: string): string[];
+}
+
+const visits: Looked[] = [
+  { whose: "public", role: null, language: "en", paths: () => publicPages },
+  { whose: "a person's own", role: "owner", language: "en", paths: () => ownPages },
+  { whose: "a site's", role: "owner", language: "en", paths: (site) => sitePages.map((path) => site + path) },
+  { whose: "an API site's", role: "owner", language: "en", paths: (_, site) => apiPages.map((path) => site + path) },
+  { whose: "a viewer's", role: "viewer", language: "tr", paths: (site) => [`${site}`] },
+];
+
 for (const { size, phone, theme } of [
   { size: "desktop", phone: false, theme: "light" },
   { size: "phone", phone: true, theme: "dark" },
 ] as const) {
   // Guarantee: whoever uses a keyboard, a screen reader or weak eyes can do everything; the policy blocks no script of ours.
-  test(`every page is accessible in both themes, and quiet, ${size}, first ${theme}`, async ({ visit, as, stack }) => {
-    test.slow();
-    const [base, apiBase] = stack.sites.map(({ siteId }) => `/dashboard/site/${siteId}`);
-    const ofSites = [...sitePages.map((path) => base + path), ...apiPages.map((path) => apiBase + path)];
-    const visits = [
-      { page: await visit({ theme, phone }), paths: publicPages },
-      { page: await as("owner", { theme, phone }), paths: [...ownPages, ...ofSites] },
-      { page: await as("viewer", { theme, phone, language: "tr" }), paths: [`${base}`] },
-    ];
-    for (const { page, paths } of visits) {
+  for (const { whose, role, language, paths } of visits)
+    test(`${whose} pages are accessible in both themes, and quiet, ${size}, first ${theme}`, async ({ visit, as, stack }) => {
+      test.slow();
+      const look = { theme, phone, language };
+      const page = role ? await as(role, look) : await visit(look);
       const noise: string[] = [];
       page.on("console", (message) => message.type() === "error" && noise.push(message.text()));
       page.on("pageerror", (error) => noise.push(String(error)));
-      for (const path of paths) {
+      for (const path of paths(...stack.sites.map(({ siteId }) => `/dashboard/site/${siteId}`))) {
         await page.goto(path);
         await expectAccessible(page, path);
       }
       expect(noise.filter((text) => !/status of 404/.test(text))).toEqual([]);
-    }
-  });
+    });
 }
 
 test("dialogs keep the focus and give it back", async ({ as, stack }) => {

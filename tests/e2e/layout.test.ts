@@ -27,12 +27,25 @@ const sitePages = [
   "/settings",
 ];
 
+/** What a look finds once the page has taken its new width: parts of it are drawn anew some frames later, so what is found must stay. */
+async function settled(page: Page, look: () => string[]): Promise<string[]> {
+  let found: string[] = [];
+  for (let time = 0; time < 10; time++) {
+    await page.evaluate(async () => {
+      for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+    });
+    found = await page.evaluate(look);
+    if (found.length === 0) break;
+  }
+  return found;
+}
+
 /** What does not fit at one of the widths: the page scrolls sideways, or words of a choice lie over each other. */
 async function misfits(page: Page): Promise<string[]> {
   const found: string[] = [];
   for (const width of widths) {
     await page.setViewportSize({ width, height: 900 });
-    const wrong = await page.evaluate(() => {
+    const wrong = await settled(page, () => {
       const root = document.documentElement;
       const names = (element: Element) => `${element.tagName.toLowerCase()} "${element.textContent?.trim().slice(0, 40)}"`;
       const tooWide = root.scrollWidth > root.clientWidth ? [...document.querySelectorAll("main *, body > *")] : [];

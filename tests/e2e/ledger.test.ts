@@ -59,7 +59,7 @@ test("a file of sales is previewed with its errors, imported, and imported again
   // Guarantee: a wrong press on an imported sale is taken back, by its name and also after a reload.
   await page.goto(`${base}?q=${ref}-1`);
   await page.reload();
-  await draft.getByRole("button", { name: /^Undo seal of ₺4,250\.50 \((9|10):\d\d\)$/ }).click();
+  await draft.getByRole("button", { name: /^Undo seal of ₺4,250\.50 \(\d+:\d\d\)$/ }).click();
   await expect(page.getByText("Undone. The sale is no longer sealed.")).toBeVisible();
   await expect(draft.getByText("Cancelled", { exact: true })).toBeVisible();
   await expect(draft.getByRole("button", { name: /^Undo/ })).toHaveCount(0);
@@ -112,8 +112,7 @@ test("the activity log is filtered by person, kind and day in the address, and t
   await page.getByLabel("What", { exact: true }).selectOption("corrected");
   await expect(page).toHaveURL(/kind=corrected/);
   await expect(rows.first()).toContainText("Corrected");
-  const [kinds, count] = [await rows.getByText("Corrected").count(), await rows.count()];
-  expect(kinds).toBe(count);
+  await expect(rows.filter({ hasNot: page.getByText("Corrected") })).toHaveCount(0);
   await page.getByLabel("Who", { exact: true }).selectOption({ label: stack.users[1]?.email ?? "" });
   await expect(page).toHaveURL(/actor=/);
   await expect(rows.filter({ hasText: stack.users[0]?.email ?? "" })).toHaveCount(0);

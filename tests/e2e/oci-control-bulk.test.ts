@@ -77,7 +77,7 @@ test("more rows than one request takes: progress, a refusal, a page that is left
 
     const undo = await holdBack(page, /\/api\/oci\/queue-actions\/[^/]+\/undo$/, 2);
     await page
-      .getByRole("button", { name: /^Undo marking 55 failed \(9:\d\d\)/ })
+      .getByRole("button", { name: /^Undo marking 55 failed \(\d+:\d\d\)/ })
       .first()
       .click();
     await expect(run.getByText("Undoing")).toBeVisible({ timeout: 20_000 });
@@ -102,6 +102,7 @@ test("a long action that somebody stops is taken back as far as it got", async (
     await page.getByLabel("Reason").fill("Too much of it");
     await page.getByRole("button", { name: "Mark 55 failed" }).click();
     const run = page.getByRole("region", { name: "Progress" });
+    await expect(run.getByText("25 of 55", { exact: true })).toBeVisible(); // pressed sooner, it would stop after the first answer
     await run.getByRole("button", { name: "Stop" }).click();
     letGo();
     await expect(run.getByText(/Stopped after 50 of 55/)).toBeVisible({ timeout: 20_000 });

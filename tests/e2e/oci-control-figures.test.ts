@@ -1,4 +1,4 @@
-import type { Locator } from "@playwright/test";
+import type { Page } from "@playwright/test";
 import { change } from "#tests/fixtures/leads.ts";
 import { deliverySettings } from "#tests/fixtures/site.ts";
 import { expect, test } from "#tests/support/e2e-test.ts";
@@ -9,10 +9,17 @@ const unreadable = { code: "UNPARSEABLE_GCLID", category: "VALIDATION", message:
 const wrongAccount = { code: "INVALID_CUSTOMER_FOR_CLICK", category: "VALIDATION", message: "The click is of another account." };
 const timedOut = { code: "TIMEOUT", category: "TRANSIENT", message: "No answer." };
 
-async function overlap(one: Locator, other: Locator): Promise<boolean> {
-  const [a, b] = [await one.boundingBox(), await other.boundingBox()];
-  if (!a || !b) throw new Error("One of the two is not on the screen.");
-  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+/** What of `others` the toast lies over, all looked at in one moment: a toast comes up from below, and what it tells of redraws the page. */
+function covered(page: Page, others: string): Promise<string[]> {
+  return page.evaluate(async (selector) => {
+    const shown = document.querySelector("[role=region][aria-label=Notifications] [role=dialog]");
+    await Promise.allSettled(shown?.getAnimations().map((animation) => animation.finished) ?? []);
+    const toast = shown?.getBoundingClientRect();
+    const seen = [...document.querySelectorAll(selector)].filter((other) => other.checkVisibility());
+    if (!toast || seen.length === 0) return ["one of the two is not on the screen"];
+    const isUnder = (box: DOMRect) => toast.left < box.right && box.left < toast.right && toast.top < box.bottom && box.top < toast.bottom;
+    return seen.filter((other) => isUnder(other.getBoundingClientRect())).map((other) => other.outerHTML.slice(0, 200));
+  }, others);
 }
 
 // Guarantee: a cancelled sale is nobody's failure on any figure, row or bar, and its story says who cancelled it.
@@ -92,7 +99,7 @@ test("the Queued tile says when the next one goes, not that it is ready, while a
 test("a script's upload has no pending verdict, neither in its row nor on the desk", async ({ stack, visit }) => {
   await withQueueSite(stack, async ({ team, scene, sql }) => {
     const [id = ""] = await scene.some(1, 120);
-    await scene.deliver([id], 90);
+    await scene.deliver([id], 0); // today, also soon after midnight
     const page = await openControl(await visit(), team, team.viewer, `?row=${id}`);
     await expect(page.getByText("Google reports no verdict for script uploads.", { exact: false })).toHaveCount(1);
     await expect(page.getByText("No verdict", { exact: true })).toHaveCount(0);
@@ -140,10 +147,9 @@ test("a retry of a selection is previewed, leaves out what cannot be fixed, and 
     await dialog.getByRole("button", { name: "Retry 2" }).click();
     await expect(page.getByText("2 conversions will be retried.")).toBeVisible();
     expect(await statusOf(sql, rows)).toEqual(["QUEUED", "QUEUED", "FAILED"]);
-    const toast = page.getByRole("region", { name: "Notifications" }).getByText("2 conversions will be retried.");
-    expect(await overlap(toast, page.getByRole("toolbar")), "the toast is beside the bar").toBe(false);
+    await expect.poll(() => covered(page, "[role=toolbar]"), { message: "the toast is beside the bar" }).toEqual([]);
     await alive(page, () => page.reload());
-    await page.getByRole("button", { name: /^Undo retry of 2 \(9:\d\d\)$/ }).click();
+    await page.getByRole("button", { name: /^Undo retry of 2 \(\d+:\d\d\)$/ }).click();
     await expect(page.getByText("2 conversions are as before.")).toBeVisible();
     expect(await statusOf(sql, rows)).toEqual(["FAILED", "FAILED", "FAILED"]);
     await expect(page.getByRole("button", { name: /^Undo retry/ })).toHaveCount(0);
@@ -160,6 +166,6 @@ for (const phone of [false, true])
       await drawer.getByRole("button", { name: "Retry" }).click();
       const toast = page.getByRole("region", { name: "Notifications" }).getByRole("dialog").first();
       await expect(toast).toBeVisible();
-      for (const button of await drawer.getByRole("button").all()) expect(await overlap(toast, button)).toBe(false);
+      await expect.poll(() => covered(page, "[data-slot=drawer] button")).toEqual([]);
     });
   });

@@ -33,6 +33,7 @@ test("the queue is worked through by keyboard alone", async ({ stack, visit }) =
     await page.keyboard.press("x");
     await expect(page.getByRole("toolbar").getByText("1 selected")).toBeVisible();
     await page.keyboard.press("/");
+    await expect(page.getByRole("searchbox")).toBeFocused();
     await page.keyboard.type("rux");
     await expect(page.getByRole("searchbox")).toHaveValue("rux");
     await expect(page.getByText("No conversion matches")).toBeVisible();

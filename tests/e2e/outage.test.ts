@@ -19,6 +19,7 @@ let app: ServiceProcess;
 let url: string;
 
 test.beforeAll(async () => {
+  test.setTimeout(300_000); // a whole stack starts and is filled
   const port = await freePort();
   url = `http://localhost:${port}`;
   stack = await startInChild(stateDir, url);
@@ -33,8 +34,8 @@ test.afterAll(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 });
 
-/** A service that does not answer at all is given up after ten seconds. */
-const patience = { timeout: 15_000 };
+/** A service that does not answer at all is given up after ten seconds; a busy machine adds its own. */
+const patience = { timeout: 40_000 };
 
 async function readiness(): Promise<{ status: number; down: string[] }> {
   const response = await fetch(`${url}/api/health/ready`);
@@ -56,7 +57,7 @@ test("with Postgres stopped pages say so, and work again when it is back", async
 
   const [postgresPid = 0, redisPid] = stack.pids;
   process.kill(postgresPid, "SIGINT");
-  await expect.poll(async () => (await readiness()).down).toEqual(expect.arrayContaining(["postgres", "migrations"]));
+  await expect.poll(async () => (await readiness()).down, patience).toEqual(expect.arrayContaining(["postgres", "migrations"]));
   expect((await fetch(`${url}/api/health`)).status).toBe(200);
   await page.reload();
   const failure = page.getByRole("alert").filter({ hasText: "This page did not load" });
@@ -79,16 +80,16 @@ test("with Postgres stopped pages say so, and work again when it is back", async
     logPath: join(stateDir, "postgres-again.log"),
     ephemeral: true,
   });
-  await expect.poll(readiness, { timeout: 30_000 }).toEqual({ status: 200, down: [] });
+  await expect.poll(readiness, patience).toEqual({ status: 200, down: [] });
   await expect(async () => {
     const again = page.getByRole("button", { name: "Try again" });
     if (await again.isVisible()) await again.click();
     await expect(page.getByRole("heading", { level: 1, name: "Sites" })).toBeVisible({ timeout: 5_000 });
-  }).toPass({ timeout: 30_000 });
+  }).toPass(patience);
 
   if (redisPid === undefined) return await again.stop(); // the in-process fallback is no server that could be stopped
   process.kill(redisPid, "SIGTERM");
-  await expect.poll(readiness).toEqual({ status: 503, down: ["redis"] });
+  await expect.poll(readiness, patience).toEqual({ status: 503, down: ["redis"] });
   await page.reload();
   await expect(page.getByRole("heading", { level: 1, name: "Sites" })).toBeVisible();
   await again.stop();

@@ -46,8 +46,8 @@ for (const phone of [false, true]) {
       await expectAccessible(page, "the account page");
       await expect(page.getByText("This device", { exact: true })).toHaveCount(1);
       await page.getByRole("button", { name: "Sign out everywhere else" }).click();
+      await expect(page.getByText("Other devices are signed out within an hour.")).toBeVisible(); // for some seconds
       await expect(page.getByRole("button", { name: "Sign out everywhere else" })).toHaveCount(0);
-      await expect(page.getByText("Other devices are signed out within an hour.")).toBeVisible();
 
       await expect(page.getByText("You are its only owner.")).toBeVisible();
       await expect(page.getByRole("button", { name: "Delete my account" })).toHaveCount(0);

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
-import { devices } from "@playwright/test";
+import { devices, type Locator } from "@playwright/test";
 import postgres from "postgres";
 import { closeServer, listenLocal } from "#scripts/local/process/local-server.ts";
 import { AdsAccount } from "#tests/fixtures/ads-script/ads-account.ts";
@@ -26,10 +26,16 @@ test("a new owner walks from a new site to the first delivered conversion on the
 
   const step = (name: string) => page.locator(`details#${name}`);
   const ticked = (name: string) => expect(step(name).locator("summary")).toContainText("Done.", { timeout: 30_000 });
-  const copied = async () => page.evaluate(() => navigator.clipboard.readText());
+  /** What a button copies; the clipboard has it some time after the press. */
+  const copiedBy = async (button: Locator) => {
+    await page.evaluate(() => navigator.clipboard.writeText("nothing yet"));
+    await button.click();
+    const read = () => page.evaluate(() => navigator.clipboard.readText());
+    await expect.poll(read).not.toBe("nothing yet");
+    return read();
+  };
 
-  await step("snippet").getByRole("button", { name: "Copy" }).click();
-  const snippet = await copied();
+  const snippet = await copiedBy(step("snippet").getByRole("button", { name: "Copy" }));
   const server = createServer((_request, response) =>
     response.setHeader("content-type", "text/html").end(
       `<!doctype html><html lang="en"><head><title>Kombi</title>${snippet}</head><body><a href="tel:+902165550101">Call us</a>
@@ -50,8 +56,7 @@ test("a new owner walks from a new site to the first delivered conversion on the
     const calls = step("calls");
     await calls.getByRole("button", { name: "Create secret" }).click();
     const secret = ((await calls.locator("code", { hasText: /^[0-9a-f]{64}$/ }).textContent()) ?? "").trim();
-    await calls.getByRole("figure").getByRole("button", { name: "Copy" }).click();
-    const example = await copied();
+    const example = await copiedBy(calls.getByRole("figure").getByRole("button", { name: "Copy" }));
     const run = (text: string) => execFileSync("bash", ["-c", text], { encoding: "utf8" });
     run(example);
     await expect(calls.getByText("Refused: signature wrong.", { exact: false })).toBeVisible({ timeout: 15_000 });
@@ -64,8 +69,8 @@ test("a new owner walks from a new site to the first delivered conversion on the
     await values.getByRole("button", { name: "Save amounts" }).click();
     await ticked("values");
 
-    await step("actions").getByRole("list", { name: "Names to create" }).getByRole("button", { name: "Copy" }).first().click();
-    const name = await copied();
+    const names = step("actions").getByRole("list", { name: "Names to create" });
+    const name = await copiedBy(names.getByRole("button", { name: "Copy" }).first());
     expect(name).toBe("Sealed sale (OpsMantik)");
 
     await step("delivery").getByRole("button", { name: "Create key and script" }).click();
@@ -73,9 +78,7 @@ test("a new owner walks from a new site to the first delivered conversion on the
     await expect(ready).toBeVisible();
     await page.keyboard.press("Escape");
     await expect(ready.locator("pre")).toContainText(/var OPSMANTIK_API_KEY = "[^"]+"/); // for whom the clipboard is closed
-    await ready.getByRole("button", { name: "Copy script with key" }).click();
-    await expect(ready.getByText("Copied")).toBeAttached();
-    const script = await copied();
+    const script = await copiedBy(ready.getByRole("button", { name: "Copy script with key" }));
     await page.getByRole("button", { name: "I have stored it" }).click();
 
     const account = new AdsAccount({ OPSMANTIK_BASE_URL: String(baseURL) });
@@ -99,13 +102,16 @@ test("a new owner walks from a new site to the first delivered conversion on the
     await expect(page.getByText("Changes saved. They apply from now on.")).toBeVisible();
     // The lead of the ad click: the telephone system's test call is one, too, and has none.
     const sql = postgres(stack.adminDatabaseUrl, { max: 1, onnotice: () => {} });
-    const [lead] = await sql`select c.id from public.calls c join public.sites s on s.id = c.site_id
+    const leads = () => sql`select c.id from public.calls c join public.sites s on s.id = c.site_id
       where s.public_id = ${siteUrl.slice(-32)} and c.gclid = 'Cj0KCQ-setup-walk'`;
+    await expect.poll(async () => (await leads()).length, { timeout: 30_000 }).toBe(1);
+    const [lead] = await leads();
     await sql.end();
     await page.goto(`${siteUrl}?lead=${lead?.id}`);
     await expect(page.getByText("Setup: 8 of 9 done.")).toBeVisible();
     await page.getByRole("button", { name: "Seal ₺3,000" }).first().click();
-    await expect(page.getByText(/^Sealed/).first()).toBeVisible();
+    // The row says so at once, the toast once it is stored.
+    await expect(page.getByRole("region", { name: "Notifications" }).getByText(/^Sealed for/)).toBeVisible();
     await page.goto(`${siteUrl}/setup`);
     expect(await account.runScript(pasted)).toMatchObject({ error: null });
     expect(account.conversions.size).toBe(1);

@@ -15,9 +15,10 @@ import { StopList } from "#scripts/local/process/stop-list.ts";
 import { callAs } from "#tests/fixtures/act-as.ts";
 import { createKey, createSite, deliverySettings, sendAtOnce } from "#tests/fixtures/site.ts";
 import { expectAccessible } from "#tests/support/accessibility.ts";
+import { untilAwake } from "#tests/support/awake.ts";
 import { test as base, expect } from "#tests/support/e2e-test.ts";
 import { founderOf } from "#tests/support/own-site.ts";
-import { tickDelivery } from "#tests/support/tick-delivery.ts";
+import { takeTurn, tickDelivery } from "#tests/support/tick-delivery.ts";
 
 interface ToldStory {
   url: string;
@@ -33,6 +34,7 @@ const test = base.extend<{ story: ToldStory }>({
     stopList.add(async () => rmSync(stateDir, { recursive: true, force: true }));
     const sql = postgres(stack.adminDatabaseUrl, { max: 1, onnotice: () => {} });
     stopList.add(() => sql.end());
+    await takeTurn(sql, "delivering");
     const owner = await founderOf(sql, stack);
     const sites: DemoFile["sites"] = [];
     const scriptAccount = `777${randomInt(1_000_000, 9_999_999)}`;
@@ -67,6 +69,7 @@ async function shownId(page: Page, name: string, label: string): Promise<string>
 async function openFrom(page: Page, name: string, link: string): Promise<Page> {
   const [opened] = await Promise.all([page.context().waitForEvent("page"), stop(page, name).getByRole("link", { name: link }).click()]);
   await opened.waitForLoadState();
+  await untilAwake(opened);
   return opened;
 }
 

@@ -32,7 +32,8 @@ test("a withdrawal made offline is all that is kept, is told once the network is
   await heardFailure(page);
   const { c, q, n, w, ...rest } = (await storedBy(page)) ?? {};
   expect(c).toEqual([{ fp, consent_scopes: [], t: expect.any(Number), u: `${site.url}/start?gclid=&a=1` }]);
-  expect([q, n, typeof w, rest]).toEqual([[], 1, "number", {}]);
+  expect(n).toBeGreaterThan(0); // it goes on trying
+  expect([q, typeof w, rest]).toEqual([[], "number", {}]);
   await context.setOffline(false);
   await expect.poll(() => storedBy(page)).toBeNull();
   expect(site.choices).toEqual([

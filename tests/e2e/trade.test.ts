@@ -25,7 +25,7 @@ for (const phone of [false, true]) {
     const page = await visit({ phone });
     await desk.open(page, desk.team.operator);
     await page.goto(sitePage(`?lead=${id}`));
-    const place = phone ? page.getByRole("dialog").last() : page.getByRole("region", { name: /^Lead / });
+    const place = phone ? page.locator("[data-slot=sheet]") : page.getByRole("region", { name: /^Lead / });
     await place.getByRole("button", { name: "Add name and number" }).click();
     const dialog = page.getByRole("dialog", { name: "Who is it?" });
     await dialog.getByLabel("Name").fill("Zeynep Kara");
@@ -84,6 +84,7 @@ test("Ctrl K finds a lead by its last digits, a page and a site, by keyboard", a
   await expect(page).toHaveURL(new RegExp(`lead=${id}`));
   await page.keyboard.press("Control+k");
   await field.fill("activity");
+  await expect(page.getByRole("option").first()).toContainText("Activity");
   await field.press("Enter");
   await expect(page).toHaveURL(/\/activity$/);
   // Away from the site, too, and then with its name.

@@ -17,7 +17,7 @@ export async function expectAccessible(page: Page, what: string): Promise<void> 
   await page.locator("h1").first().waitFor({ state: "attached" });
   await untilStreamed(page);
   // Going on inside the app takes the old title away some frames before the next one comes.
-  await page.waitForFunction(() => document.title !== "", null, { timeout: 5_000 });
+  await page.waitForFunction(() => document.title !== "", null, { timeout: 15_000 });
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
   const { isDark, problems } = await findProblems(page, everyRule);
   expect(problems, what).toEqual([]);
@@ -34,7 +34,12 @@ function findProblems(page: Page, runOnly: RunOptions["runOnly"]): Promise<{ isD
       // In the middle of a transition a colour is neither the old nor the new one.
       const ending = document.getAnimations().filter((animation) => animation.effect?.getComputedTiming().endTime !== Infinity);
       await Promise.allSettled(ending.map((animation) => animation.finished));
+      // A toast whose time is over while axe looks is gone at once: half faded, its colours are too weak.
+      const still = new CSSStyleSheet();
+      still.replaceSync("*, ::before, ::after { transition: none !important }");
+      document.adoptedStyleSheets.push(still);
       const { violations } = await window.axe.run(document, options);
+      document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== still);
       const problems = violations.map(({ id, impact, nodes }) => [id, impact, nodes.map((node) => node.html)]);
       return { isDark: matchMedia("(prefers-color-scheme: dark)").matches, problems };
     },

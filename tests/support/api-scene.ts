@@ -1,18 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type postgres from "postgres";
-import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
 import { claimForWorker, type Result, type Sealed, sealLead, settleClaim } from "#tests/fixtures/queue.ts";
-import { createApiTeam } from "#tests/fixtures/queue-team.ts";
 import { service } from "#tests/fixtures/service.ts";
 import type { Team } from "#tests/fixtures/team.ts";
-import { withOwnSite } from "./own-site.ts";
 
 /** A moment so many minutes before now. */
 export const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000);
-
-/** A connected API site of its own on the browser's stack. No key opens its credentials: what a worker would do is done here. */
-export const withApiSite = <T>(stack: DemoFile, run: (site: { team: Team; sql: postgres.Sql }) => Promise<T>): Promise<T> =>
-  withOwnSite(stack, createApiTeam, (team, sql) => run({ team, sql }));
 
 /** Seals a lead and answers for it as a worker does, minutes ago. */
 export async function answered(

@@ -9,6 +9,7 @@ import {
   type Request,
 } from "@playwright/test";
 import type { DemoFile } from "#scripts/local/demo/demo-file.ts";
+import { untilAwake } from "./awake.ts";
 import { e2eStack } from "./e2e-stack.ts";
 import { untilStreamed } from "./streamed.ts";
 
@@ -69,9 +70,15 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   expect(answer.status(), `${email} signs in`).toBe(303);
 }
 
-/** A look while content is being streamed finds two of everything, so `goto` and `reload` end after it, unless they were told where to end. */
-function waitingForStreams(page: Page): Page {
-  const settled = () => untilStreamed(page).catch(() => {}); // what never settles is for the test to see
+/**
+ * A look while content is being streamed finds two of everything, and a key or a letter before the page is awake is lost. So `goto` and
+ * `reload` end after both, unless they were told where to end.
+ */
+function waitingUntilSettled(page: Page): Page {
+  const settled = () =>
+    untilStreamed(page)
+      .then(() => untilAwake(page))
+      .catch(() => {}); // what never settles is for the test to see
   const { goto, reload } = page;
   page.goto = async (url, options) => {
     const response = await goto.call(page, url, options);
@@ -134,7 +141,7 @@ export const test = base.extend<Fixtures, WorkerFixtures>({
       });
       contexts.push(context);
       await context.addInitScript(holdSkeletonsStill);
-      return waitingForStreams(watchRequests(await context.newPage()));
+      return waitingUntilSettled(watchRequests(await context.newPage()));
     }
   },
   as: async ({ visit, stack, sessions }, use) => {
