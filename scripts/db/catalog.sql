@@ -54,6 +54,13 @@ select 'type', t.oid::regtype::text, coalesce(
 from pg_type t join ours n on n.oid = t.typnamespace left join pg_class c on c.oid = t.typrelid
 where t.typtype = 'e' or (t.typtype = 'c' and c.relkind = 'c')
 union all
+select 'domain', t.oid::regtype::text, concat_ws(' ', format_type(t.typbasetype, t.typtypmod),
+  (select string_agg(format('%I %s', c.conname, pg_get_constraintdef(c.oid)), ', '
+     order by c.conname)
+   from pg_constraint c where c.contypid = t.oid))
+from pg_type t join ours n on n.oid = t.typnamespace
+where t.typtype = 'd'
+union all
 select 'table', r.name, concat_ws(', ', 'owner ' || r.relowner::regrole,
   case when r.relrowsecurity then 'row security' end,
   case when r.relforcerowsecurity then 'also for its owner' end,

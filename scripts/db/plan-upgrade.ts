@@ -62,7 +62,7 @@ function isPartOf({ kind, name, from, to }: Difference, tables: Map<string, Diff
   return table !== undefined && (isNew(table) || isGone(table));
 }
 
-const isMadeByRule = ({ kind }: Named) => ["function", "view", "trigger", "policy", "table", "type"].includes(kind);
+const isMadeByRule = ({ kind }: Named) => ["function", "view", "trigger", "policy", "table", "type", "domain"].includes(kind);
 
 /** The object itself, and the rights that are given where it is made. */
 function isCoveredBy({ kind, name }: Difference, made: Named): boolean {

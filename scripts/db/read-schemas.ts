@@ -5,7 +5,7 @@ import { splitSql, withoutComments } from "../local/postgres/split-sql.ts";
 /**
  * When a statement may run:
  *   ground  what everything stands on: privileges, schemas, roles
- *   object  types, tables, functions and views, each after those it names
+ *   object  types, domains, tables, functions and views, each after those it names
  *   part    what belongs to an object: indexes, triggers, row security, policies, grants
  *   row     rows of fixed tables, when everything that they set in motion is there
  */
@@ -31,14 +31,14 @@ export function readSchemas(dir: string): Statement[] {
 }
 
 function classify(file: string, text: string): Statement {
-  const makes = /^create (?:type|table|view|function)\s+([\w.]+)/.exec(text)?.[1];
+  const makes = /^create (?:type|domain|table|view|function)\s+([\w.]+)/.exec(text)?.[1];
   // A body is not checked when its function is made; only the arguments and the result have to exist.
   const head = text.startsWith("create function") ? text.replace(/\sas \$.*$/s, "") : text;
   return { file, text, phase: phaseOf(text, file), ...(makes && { makes }), needs: [...new Set(head.match(ourNames))] };
 }
 
 function phaseOf(text: string, file: string): Phase {
-  if (/^create (type|table|view|function)\s/.test(text)) return "object";
+  if (/^create (type|domain|table|view|function)\s/.test(text)) return "object";
   if (/^(create (unique index|index|trigger|constraint trigger|policy)|alter table|grant (execute|select))\s/.test(text)) return "part";
   if (/^(insert|update|select)\s/.test(text)) return "row";
   if (/^(alter default privileges|create schema|revoke all on schema|do|alter role|grant usage)\s/.test(text)) return "ground";

@@ -6714,10 +6714,12 @@ create function private.enqueue(
 ) returns void
 language sql security definer set search_path = ''
 as $$
-  insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id,
+  with salted as materialized (select gen_random_uuid() as salt),
+  queued as (insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id,
       snapshot_id, value_cents, currency, conversion_time, conversion_name, conversion_action,
       may_have_arrived, handed_value_cents, handed_values_differ, handed_via, handed_vias_differ,
-      click_expires_at, not_before, by_hand_reason, created_at, updated_at)
+      click_expires_at, not_before, by_hand_reason, created_at, updated_at, identifiers_hash,
+      click_kind)
     select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id,
       r.id, r.amount_cents, r.currency, p_sale.occurred_at,
       (select o.conversion_name from public.offline_conversion_queue o
@@ -6734,8 +6736,11 @@ as $$
         case p_kind when 'CONVERSION'
           then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
       -- A correction that waited for an answer is not older than what it corrects.
-      p_by_hand_reason, greatest(n.now, d.dispatched_at), n.now
-    from public.sites s
+      p_by_hand_reason, greatest(n.now, d.dispatched_at), n.now,
+      case p_kind when 'CONVERSION' then private.identifiers_hash(
+        t.salt, p_sale.gclid, p_sale.wbraid, p_sale.gbraid, null, null) end,
+      case p_kind when 'CONVERSION' then private.click_kind(p_sale) end
+    from public.sites s cross join salted t
       cross join private.newest_snapshot(p_sale.id) r
       cross join (select private.current_moment() as now) n
       left join private.standing_dispatches d
@@ -6748,6 +6753,17 @@ as $$
     where s.id = p_sale.site_id
     -- A row of this kind went back to waiting at this moment: its claim takes the newest snapshot.
     on conflict do nothing
+    returning id, created_at)
+  insert into public.dispatch_identifiers (queue_id, site_id, gclid, wbraid, gbraid, salt,
+      handed_at)
+    select q.id, p_sale.site_id, p_sale.gclid, p_sale.wbraid, p_sale.gbraid, t.salt, q.created_at
+    from queued q cross join salted t where p_kind = 'CONVERSION'
+$$;
+create function private.click_kind(p_sale public.sales) returns text
+language sql immutable
+as $$
+  select case when p_sale.gclid is not null then 'gclid'
+    when p_sale.gbraid is not null then 'gbraid' when p_sale.wbraid is not null then 'wbraid' end
 $$;
 create function private.close_waiting(
   p_sale_id uuid, p_kinds text[], p_code text, p_message text
@@ -6842,9 +6858,32 @@ begin
     group by 1, 2, 3, 4
     on conflict (site_id, quarter, outcome, code)
     do update set row_count = o.row_count + excluded.row_count;
+  perform private.fold_upload_metrics();
   return jsonb_build_object('folded', v_folded);
 end
 $$;
+
+-- 08_queue/queue_domains.sql
+create domain private.queue_kind as text
+  constraint kind_is_known check (value in ('CONVERSION', 'RESTATE', 'RETRACT'));
+create domain private.free_waits as int
+  constraint free_waits_are_bounded check (value between 0 and 20);
+create domain private.error_message as text
+  constraint error_messages_are_bounded check (char_length(value) <= 1024);
+create domain private.error_code as text
+  constraint error_codes_are_bounded check (char_length(value) <= 64);
+create domain private.error_category as text
+  constraint error_category_is_known check (value in
+    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP'));
+create domain private.by_hand_reason as text
+  constraint by_hand_reason_is_known check (value in
+    ('NO_ADS_API_ACCESS', 'SENT_BY_SCRIPT', 'WBRAID_ONLY', 'NO_VERDICT', 'OTHER_ACCOUNT'));
+create domain private.transport as text
+  constraint transport_is_known check (value in ('script', 'data_manager', 'ads_api', 'by_hand'));
+create domain private.provider_text as text
+  constraint provider_texts_are_bounded check (char_length(value) <= 256);
+create domain private.verdict as text
+  constraint verdict_is_known check (value in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN'));
 
 -- 08_queue/offline_conversion_queue.sql
 create table public.offline_conversion_queue (
@@ -6854,7 +6893,7 @@ create table public.offline_conversion_queue (
   call_id uuid,
   is_plain boolean not null default false,
   provider_key text not null default 'google_ads',
-  kind text not null default 'CONVERSION',
+  kind private.queue_kind not null default 'CONVERSION',
   status text not null default 'QUEUED',
   order_id text not null,
   snapshot_id uuid not null,
@@ -6870,7 +6909,7 @@ create table public.offline_conversion_queue (
     generated always as (coalesce(next_retry_at, '-infinity')) stored,
   attempt_count int not null default 0,
   attempt_base int not null default 0,
-  free_waits int not null default 0,
+  free_waits private.free_waits not null default 0,
   claimed_at timestamptz,
   claim_token uuid,
   claims uuid[] not null default '{}',
@@ -6882,20 +6921,20 @@ create table public.offline_conversion_queue (
   handed_via text,
   handed_vias_differ boolean not null default false,
   may_have_arrived boolean not null default false,
-  last_error text,
-  provider_error_code text,
-  provider_error_category text,
-  attempt_error text,
-  attempt_error_code text,
-  attempt_error_category text,
-  by_hand_reason text,
+  last_error private.error_message,
+  provider_error_code private.error_code,
+  provider_error_category private.error_category,
+  attempt_error private.error_message,
+  attempt_error_code private.error_code,
+  attempt_error_category private.error_category,
+  by_hand_reason private.by_hand_reason,
   uploaded_at timestamptz,
-  transport text,
-  provider_request_id text,
+  transport private.transport,
+  provider_request_id private.provider_text,
   record_index int,
   is_certain boolean not null default true,
-  verdict text,
-  verdict_reason text,
+  verdict private.verdict,
+  verdict_reason private.provider_text,
   verdict_at timestamptz,
   is_retryable boolean not null default false,
   created_at timestamptz not null,
@@ -6912,10 +6951,6 @@ create table private.queue_delivered partition of public.offline_conversion_queu
   constraint completed_rows_have_no_error check (
     num_nonnulls(provider_error_code, provider_error_category, last_error) = 0),
   constraint completed_rows_have_a_name check (conversion_name is not null),
-  constraint transport_is_known
-    check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
-  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
-  constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
   constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
 ) for values in ('COMPLETED')
 with (autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05);
@@ -7439,33 +7474,34 @@ as $$
   group by 1, 2, 3, 4, 5 having sum(t.row_count) <> 0
 $$;
 
+-- 08_queue/queue_domains.sql
+create domain private.upload_phase as text
+  constraint phase_is_known check (value in ('STARTED', 'FINISHED'));
+create domain private.attempt_category as text
+  constraint attempt_category_is_known
+    check (value in ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT'));
+create domain private.upload_pipeline as text
+  constraint pipeline_is_known check (value in ('seals', 'signals'));
+create domain private.request_status as text
+  constraint request_status_is_known
+    check (value in ('PROCESSING', 'SUCCESS', 'PARTIAL_SUCCESS', 'FAILED', 'LOST'));
+
 -- 08_queue/queue_open.sql
 create table private.queue_open partition of public.offline_conversion_queue (
   primary key (id),
   foreign key (sale_id) references public.sales (id),
-  constraint kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
   constraint processing_rows_have_a_claim
     check ((status = 'PROCESSING') = (claimed_at is not null and claim_token is not null)),
   constraint open_rows_were_not_uploaded check (uploaded_at is null and delivered_in is null),
   constraint failed_rows_say_why check (status <> 'FAILED'
     or (provider_error_code is not null and provider_error_category is not null)),
-  constraint error_category_is_known check (provider_error_category in
-    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
   constraint attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
   constraint handed_out_rows_have_a_name
     check (conversion_name is not null or (kind = 'CONVERSION' and attempt_count = 0)),
   constraint values_are_sendable
     check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
-  constraint errors_are_bounded check (char_length(last_error) <= 1024
-    and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256),
-  constraint attempt_errors_are_bounded
-    check (char_length(attempt_error) <= 1024 and char_length(attempt_error_code) <= 64),
-  constraint attempt_category_is_known check (attempt_error_category in
-    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
-  constraint free_waits_are_bounded check (free_waits between 0 and 20),
-  constraint only_adjustments_are_made_by_hand check (by_hand_reason is null
-    or (kind <> 'CONVERSION' and by_hand_reason in
-      ('NO_ADS_API_ACCESS', 'SENT_BY_SCRIPT', 'WBRAID_ONLY', 'NO_VERDICT', 'OTHER_ACCOUNT')))
+  constraint only_adjustments_are_made_by_hand
+    check (by_hand_reason is null or kind <> 'CONVERSION')
 ) for values in ('QUEUED', 'RETRY', 'PROCESSING', 'FAILED')
 with (
   fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
@@ -7867,50 +7903,55 @@ as $$
     order by t.eligible_at, t.created_at, t.id limit p_limit) first
   where not first.is_plain
 $$;
+
+-- 09_claims/claim_plain.sql
+create type private.handing as (
+  token uuid,
+  transport text,
+  name text,
+  action text,
+  timezone text
+);
+
+-- 09_claims/claim_conversions.sql
 create function private.claim_due(
-  p_site public.sites, p_provider_key text, p_limit int, p_max_attempts int, p_token uuid,
-  p_transport text, p_after jsonb, out claimed int, out rows json, out last json
+  p_site_id uuid, p_provider_key text, p_limit int, p_max_attempts int, p_by private.handing,
+  p_after jsonb, out claimed int, out rows json, out last json
 )
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_now timestamptz := private.current_moment();
-  -- As conversion_name, without two calls.
-  v_name text := coalesce(
-    p_site.conversion_names ->> 'seal', private.default_conversion_name('seal'));
-  v_action text;
   v_due record;
   v_others int := 0;
   v_other_rows jsonb := '[]';
   v_plain record;
 begin
-  select a.action into v_action from public.provider_conversion_actions a
-    where a.site_id = p_site.id and a.provider_key = p_provider_key and a.conversion_name = v_name
-      and a.blocked_at is null;
   if exists (select from private.queue_open q
-      where q.site_id = p_site.id and q.provider_key = p_provider_key
+      where q.site_id = p_site_id and q.provider_key = p_provider_key
         and q.status in ('QUEUED', 'RETRY') and not (q.is_plain and q.attempt_count = 0)
-        and q.eligible_at <= v_now) then
+        and q.eligible_at <= private.current_moment()) then
     v_due := private.lock_due(
-      p_site.id, p_provider_key, p_limit, p_max_attempts, p_transport, false);
+      p_site_id, p_provider_key, p_limit, p_max_attempts, p_by.transport, false);
     if v_due.row_ids is not null then
-      v_others := case when v_action is null then cardinality(v_due.row_ids)
-        else private.their_turn(p_site.id, p_provider_key, v_due.row_ids, p_limit) end;
+      v_others := case when p_by.action is null then cardinality(v_due.row_ids)
+        else private.their_turn(p_site_id, p_provider_key, v_due.row_ids, p_limit) end;
       perform private.act(('system', null)::private.actor, 'WORKER_CLAIM');
       v_other_rows := private.hand_out(v_due.row_ids[1:v_others], v_due.sale_ids[1:v_others],
-        v_due.vias[1:v_others], p_token, v_name);
+        v_due.vias[1:v_others], p_by.token, p_by.name);
       v_others := jsonb_array_length(v_other_rows);
     end if;
   end if;
   claimed := v_others;
   rows := v_other_rows::json;
-  if v_action is not null and v_others < p_limit and p_max_attempts > 0 then
-    v_plain := private.claim_plain(p_site, p_provider_key, p_limit - v_others, p_token,
-      p_transport, v_name, v_action, p_after);
+  if p_by.action is not null and v_others < p_limit and p_max_attempts > 0 then
+    v_plain := private.claim_plain(
+      p_site_id, p_provider_key, p_limit - v_others, p_by, p_after, v_others);
     claimed := claimed + v_plain.claimed;
     rows := case when v_others > 0 then (v_other_rows || v_plain.rows::jsonb)::json
       else v_plain.rows end;
     last := v_plain.last;
+  elsif claimed > 0 then
+    perform private.start_batch(p_site_id, p_provider_key, p_by.token, 'seals', claimed);
   end if;
 end
 $$;
@@ -7923,23 +7964,27 @@ as $$
 declare
   v_token uuid := gen_random_uuid();
   v_gate record;
-  v_site public.sites;
+  v_by private.handing;
   v_claim record;
   v_rows json := '[]';
   v_last json;
 begin
   select * into v_gate from private.pass_gate(p_site_id, p_provider_key, v_token);
   if v_gate.gate in ('CLOSED', 'HALF_OPEN') then
-    select s.* into v_site from public.sites s where s.id = p_site_id;
-    v_claim := private.claim_due(v_site, p_provider_key,
+    select v_token, v_gate.transport, n.name, a.action, s.timezone into v_by
+      from public.sites s
+        cross join lateral (select private.conversion_name(s, 'seal') as name) n
+        left join public.provider_conversion_actions a
+          on a.site_id = s.id and a.provider_key = p_provider_key and a.conversion_name = n.name
+            and a.blocked_at is null
+      where s.id = p_site_id;
+    v_claim := private.claim_due(p_site_id, p_provider_key,
       least(greatest(p_limit, 0), 1000,
         case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end),
-      p_max_attempts, v_token, v_gate.transport, null);
+      p_max_attempts, v_by, null);
     v_rows := v_claim.rows;
     v_last := v_claim.last;
-    if v_claim.claimed > 0 then
-      perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals', v_claim.claimed);
-    elsif v_gate.gate = 'HALF_OPEN' then
+    if v_claim.claimed = 0 and v_gate.gate = 'HALF_OPEN' then
       perform private.return_probe(p_site_id, p_provider_key, v_token);
     end if;
   end if;
@@ -7954,8 +7999,8 @@ $$;
 
 -- 09_claims/claim_plain.sql
 create function private.claim_plain(
-  p_site public.sites, p_provider_key text, p_limit int, p_token uuid, p_via text, p_name text,
-  p_action text, p_after jsonb, out claimed int, out rows json, out last json
+  p_site_id uuid, p_provider_key text, p_limit int, p_by private.handing, p_after jsonb,
+  p_others int, out claimed int, out rows json, out last json
 )
 language plpgsql security definer set search_path = ''
   set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off
@@ -7967,15 +8012,12 @@ declare
   v_after_created timestamptz := coalesce((p_after ->> 'createdAt')::timestamptz, '-infinity');
   v_after_id uuid := coalesce(
     (p_after ->> 'id')::uuid, '00000000-0000-0000-0000-000000000000');
-  v_lines bigint[];   -- of rows that come from QUEUED, and from RETRY
   v_ids uuid[];
-  v_states text[];
 begin
   with due as materialized (
-    select q.ctid as tid, q.id, q.sale_id, q.status, q.eligible_at, q.created_at,
-      gen_random_uuid() as salt
+    select q.ctid as tid, q.id, q.sale_id, q.status, q.eligible_at, q.created_at
     from private.queue_open q
-    where q.site_id = p_site.id and q.provider_key = p_provider_key
+    where q.site_id = p_site_id and q.provider_key = p_provider_key
       and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
       and q.eligible_at <= v_now and q.not_before <= v_now and q.click_expires_at > v_now
       and (q.eligible_at, q.created_at, q.id)
@@ -7983,19 +8025,21 @@ begin
     order by q.eligible_at, q.created_at, q.id limit p_limit
     for update skip locked),
   numbered as materialized (   -- once all rows are locked: numbers tell the order of a row's moves
+    -- Of rows that come from QUEUED, and from RETRY.
     select array[private.next_move_id(), private.next_move_id()] as lines
     from (select count(*) from due) d),
   taken as (
     update private.queue_open q
-      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token, claims = array[p_token],
+      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_by.token,
+          claims = array[p_by.token],
           attempt_count = 1, next_retry_at = null, updated_at = v_now,
           handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
-          conversion_name = p_name, conversion_action = p_action, handed_via = p_via,
+          conversion_name = p_by.name, conversion_action = p_by.action,
+          handed_via = p_by.transport,
           claimed_in = n.lines[case q.status when 'QUEUED' then 1 else 2 end],
-          click_kind = case when s.gclid is not null then 'gclid'
-            when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
-          identifiers_hash = private.identifiers_hash(
-            d.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)
+          identifiers_hash = case when person.salt is null then q.identifiers_hash
+            else private.identifiers_hash(
+              person.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email) end
       from due d cross join numbered n
         join public.sales s on s.id = d.sale_id
         left join public.calls c on c.id = s.call_id
@@ -8006,12 +8050,15 @@ begin
         cross join lateral (select case
           when s.call_id is null or s.email_hash is not null or choice.is_given then 'GRANTED'
           end as consent) said
+        -- Offset 0, so that the number is hashed once.
         cross join lateral (select
           case when said.consent is not null
             then coalesce(s.customer_hash,
               case when c.phone is not null then private.phone_to_send(c) end) end as phone,
-          case when said.consent is not null then s.email_hash end as email
-          offset 0) person   -- so that the number is hashed once
+          case when said.consent is not null then s.email_hash end as email offset 0) known
+        cross join lateral (select known.phone, known.email,
+          case when coalesce(known.phone, known.email) is not null
+            then gen_random_uuid() end as salt offset 0) person
       where q.ctid = d.tid and s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
         -- The visitor's choice since then.
         and coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true)
@@ -8020,13 +8067,17 @@ begin
           where o.call_id in (s.call_id, s.sibling_call_id) and o.id <> s.id
             and o.status = 'CANCELED')
       returning q.id, q.sale_id, q.order_id, q.value_cents, q.currency, q.conversion_time,
-        q.channel, q.created_at, d.status, d.salt, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
+        q.channel, q.created_at, d.status, person.salt, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
         said.consent, person.phone, person.email),
-  identified as (
+  identified as (   -- the click ids are there since the row was queued: see enqueue
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
-      select t.id, p_site.id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
-      from taken t),
+      select t.id, p_site_id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
+      from taken t where t.salt is not null
+      on conflict (queue_id) do update
+        set gclid = excluded.gclid, wbraid = excluded.wbraid, gbraid = excluded.gbraid,
+            customer_hash = excluded.customer_hash, email_hash = excluded.email_hash,
+            salt = excluded.salt, handed_at = excluded.handed_at),
   sums as materialized (
     select t.status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
       count(*) as n, sum(t.value_cents) as value_cents
@@ -8034,16 +8085,33 @@ begin
   counted as (
     insert into private.queue_count_deltas (site_id, provider_key, status, currency, code,
         category, row_count, value_cents, hour)
-      select p_site.id, p_provider_key, x.status, s.currency, '', '', x.sign * s.n,
+      select p_site_id, p_provider_key, x.status, s.currency, '', '', x.sign * s.n,
         x.sign * s.value_cents, s.hour
       from sums s
-        cross join lateral (values (s.status, -1), ('PROCESSING', 1)) x (status, sign))
-  select (select coalesce(sum(s.n), 0) from sums s),
+        cross join lateral (values (s.status, -1), ('PROCESSING', 1)) x (status, sign)),
+  recorded as (
+    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
+        created_at)
+      select n.lines[case s.status when 'QUEUED' then 1 else 2 end], p_site_id, s.status,
+        'PROCESSING', 'WORKER_CLAIM', 'system', v_now
+      from (select distinct x.status from sums x) s cross join numbered n),
+  batch as materialized (
+    select p_others + coalesce(sum(s.n), 0) as n from sums s),
+  started as (
+    insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
+        claimed_count, created_at)
+      select p_site_id, p_provider_key, p_by.token, 'STARTED', b.n, v_now
+      from batch b where b.n > 0),
+  opened as (
+    insert into private.open_upload_batches (batch_id, site_id, provider_key, pipeline,
+        claimed_count, started_at)
+      select p_by.token, p_site_id, p_provider_key, 'seals', b.n, v_now from batch b where b.n > 0)
+  select (select b.n - p_others from batch b),
       (select coalesce(json_agg(j), '[]') from (
         select t.id, t.sale_id as "saleId", 'CONVERSION' as kind, t.order_id as "orderId",
-          p_name as "conversionName", p_action as "conversionAction",
-          p_via as via, t.value_cents as "valueCents", t.currency,
-          t.conversion_time as "conversionTime", p_site.timezone, 1 as "attemptCount",
+          p_by.name as "conversionName", p_by.action as "conversionAction",
+          p_by.transport as via, t.value_cents as "valueCents", t.currency,
+          t.conversion_time as "conversionTime", p_by.timezone as timezone, 1 as "attemptCount",
           t.gclid, t.wbraid, t.gbraid, t.clicked_at as "clickedAt", t.phone as "customerHash",
           t.email as "emailHash", t.channel, t.consent, false as "mayHaveArrived"
         from taken t) j),
@@ -8051,17 +8119,11 @@ begin
          'eligibleAt', l.eligible_at, 'createdAt', l.created_at, 'id', l.id)
        from (select d.eligible_at, d.created_at, d.id from due d
          offset (select greatest(count(*) - 1, 0) from due)) l),
-      (select array_agg(d.id) from due d), (select array_agg(distinct s.status) from sums s),
-      (select n.lines from numbered n)
-    into claimed, rows, last, v_ids, v_states, v_lines;
-  insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
-      created_at)
-    select v_lines[case s when 'QUEUED' then 1 else 2 end], p_site.id, s, 'PROCESSING',
-      'WORKER_CLAIM', 'system', v_now
-    from unnest(v_states) s;
+      (select array_agg(d.id) from due d)
+    into claimed, rows, last, v_ids;
   if claimed < cardinality(v_ids) then   -- from now on lock_due's, which knows why they wait
     update private.queue_open q set is_plain = false
-      where q.id = any (v_ids) and q.claim_token is distinct from p_token;
+      where q.id = any (v_ids) and q.claim_token is distinct from p_by.token;
   end if;
 end
 $$;
@@ -8211,15 +8273,18 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_is_by_hand boolean := p_sent.transport = 'by_hand';
-  v_reason text := coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED');
+  v_reason text := case when p_plain then 'WORKER_SETTLE'
+    else coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED') end;
   v_kind text := coalesce(nullif(current_setting('opsmantik.actor_kind', true), ''), 'system');
   v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
-  -- One line of the ledger for each state that rows leave.
-  v_states text[] := case when p_plain then '{PROCESSING}'
-    else '{PROCESSING,QUEUED,RETRY,FAILED}' end;
-  v_lines bigint[] := array(select private.next_move_id() from unnest(v_states));
-  v_left text[];
+  -- One line of the ledger for each state that rows leave: plain rows leave one.
+  v_states text[] := '{PROCESSING}';
+  v_lines bigint[] := array[private.next_move_id()];
 begin
+  if not p_plain then
+    v_states := '{PROCESSING,QUEUED,RETRY,FAILED}';
+    v_lines := v_lines || array(select private.next_move_id() from generate_series(2, 4));
+  end if;
   with gone as (
     delete from private.queue_open q using unnest(p_ids, p_indexes) i (id, index)
       where q.id = i.id and q.site_id = p_site_id and case when p_plain
@@ -8293,15 +8358,15 @@ begin
       group by g.provider_key
       on conflict (site_id, request_id) do update   -- the rest of a batch: Google is asked again
         set row_ids = r.row_ids || excluded.row_ids, finished_at = null,
-            next_poll_at = coalesce(r.next_poll_at, excluded.next_poll_at))
-  select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end,
-      array_agg(distinct s.status)
-    into moved, row_ids, v_left from sums s;
-  insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
-      actor_id, created_at)
-    select v_lines[array_position(v_states, s)], p_site_id, s, 'COMPLETED', v_reason, v_kind,
-      v_actor, v_now
-    from unnest(v_left) s;
+            next_poll_at = coalesce(r.next_poll_at, excluded.next_poll_at)),
+  recorded as (
+    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
+        actor_id, created_at)
+      select v_lines[array_position(v_states, s.status)], p_site_id, s.status, 'COMPLETED',
+        v_reason, v_kind, v_actor, v_now
+      from sums s group by s.status)
+  select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end
+    into moved, row_ids from sums s;
 end
 $$;
 
@@ -8577,8 +8642,7 @@ begin
               then q.conversion_action end,
           claims = (p_token || q.claims)[1:50], handed_via = i.via,
           handed_vias_differ = q.handed_vias_differ or coalesce(q.handed_via <> i.via, false),
-          click_kind = case when s.gclid is not null then 'gclid'
-            when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
+          click_kind = private.click_kind(s),
           identifiers_hash = private.identifiers_hash(
             i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email),
           is_plain = q.is_plain and q.attempt_count = 0
@@ -8912,12 +8976,11 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_given int := cardinality(p_ids);
-  v_transport text;
   v_is_quota boolean;
   v_is_new boolean;
-  v_is_first boolean;
-  v_site public.sites;
+  v_site record;
   v_moved int := 0;
+  v_is_whole boolean := false;
   v_token uuid;
   v_claim record;
 begin
@@ -8931,38 +8994,41 @@ begin
   if found and p_token is not null then
     -- A statement of its own, after the lock: connecting, switching and pausing hold it, and
     -- the statement that waited for them still sees what was before.
-    select c.transport into v_transport from public.provider_credentials c
-      where c.site_id = p_site_id and c.provider_key = p_provider_key
-        and c.version = (p_batch ->> 'credentialsVersion')::int;
+    select s.timezone, c.transport, n.name, a.action,
+        coalesce(s.paused_until > v_now, false) as is_paused,
+        coalesce(t.served_at between v_now - interval '1 second' and v_now, false) as is_noted
+      into v_site
+      from public.sites s
+        join public.provider_credentials c
+          on c.site_id = s.id and c.provider_key = p_provider_key
+            and c.version = (p_batch ->> 'credentialsVersion')::int
+        cross join lateral (select coalesce(s.conversion_names ->> 'seal',
+          private.default_conversion_name('seal')) as name) n
+        left join public.provider_conversion_actions a
+          on a.site_id = s.id and a.provider_key = p_provider_key and a.conversion_name = n.name
+            and a.blocked_at is null
+        left join private.delivery_turns t
+          on t.site_id = s.id and t.provider_key = p_provider_key and t.pipeline = 'seals'
+      where s.id = p_site_id and s.oci_sync_method = 'api' and s.archived_at is null;
     if found then
-      select s.* into v_site from public.sites s
-        where s.id = p_site_id and s.oci_sync_method = 'api' and s.archived_at is null;
+      v_moved := (private.deliver_rows(p_site_id, p_ids, p_indexes,
+        (p_sent ->> 'transport', left(p_sent ->> 'requestId', 256), p_sent ->> 'verdict',
+          (p_sent ->> 'firstPollSeconds')::int, left(p_sent ->> 'customerId', 20))::private.sent,
+        p_token, true, null)).moved;
+      v_is_whole := v_moved = v_given;
     end if;
   end if;
-  if v_site.id is not null then
-    perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
-    v_moved := (private.deliver_rows(p_site_id, p_ids, p_indexes,
-      (p_sent ->> 'transport', left(p_sent ->> 'requestId', 256), p_sent ->> 'verdict',
-        (p_sent ->> 'firstPollSeconds')::int, left(p_sent ->> 'customerId', 20))::private.sent,
-      p_token, true, null)).moved;
-  end if;
-  if v_moved = v_given and v_site.id is not null then
-    v_is_first := private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved,
-      v_is_new);
-    if p_limit > 0 and not v_is_quota and not private.is_paused(v_site) then
+  if v_is_whole then
+    perform private.finish_success(
+      p_site_id, p_provider_key, p_token, p_batch, v_moved, v_is_new);
+    if p_limit > 0 and not v_is_quota and not v_site.is_paused then
       v_token := gen_random_uuid();
-      v_claim := private.claim_due(v_site, p_provider_key, least(p_limit, 1000), p_max_attempts,
-        v_token, v_transport, p_after);
-      perform private.note_turn(p_site_id, p_provider_key, 'seals');
-      if v_claim.claimed > 0 then
-        perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals', v_claim.claimed);
+      v_claim := private.claim_due(p_site_id, p_provider_key, least(p_limit, 1000), p_max_attempts,
+        (v_token, v_site.transport, v_site.name, v_site.action, v_site.timezone)::private.handing,
+        p_after);
+      if not v_site.is_noted then
+        perform private.note_turn(p_site_id, p_provider_key, 'seals');
       end if;
-    end if;
-    if v_is_first then   -- last: all answers of the site meet in its line of the metrics
-      perform public.increment_provider_upload_metrics(
-        p_site_id, p_provider_key, v_moved, v_moved, 0, 0);
-    end if;
-    if v_token is not null then
       return json_build_object('completed', v_moved, 'left', 0, 'claim', json_build_object(
         'token', v_token,
         'gate', 'CLOSED',
@@ -10486,6 +10552,9 @@ as $$
 begin
   perform from public.offline_conversion_queue q where q.sale_id = any (p_sale_ids)
     order by q.id for update;
+  -- A plain row's claim relies on them.
+  update private.queue_open q set is_plain = false
+    where q.sale_id = any (p_sale_ids) and q.is_plain;
   delete from public.dispatch_identifiers i using public.offline_conversion_queue q
     where q.sale_id = any (p_sale_ids) and i.queue_id = q.id;
 end
@@ -10577,7 +10646,7 @@ create table public.provider_requests (
   site_id uuid not null,
   request_id text not null,
   provider_key text not null,
-  pipeline text not null,
+  pipeline private.upload_pipeline not null,
   row_count int not null,
   row_ids uuid[] not null default '{}',
   customer_id text,
@@ -10585,13 +10654,10 @@ create table public.provider_requests (
   next_poll_at timestamptz,
   poll_count int not null default 0,
   finished_at timestamptz,
-  status text,
+  status private.request_status,
   primary key (site_id, request_id),
   constraint request_id_is_bounded check (char_length(request_id) between 1 and 256),
-  constraint request_pipeline_is_known check (pipeline in ('seals', 'signals')),
-  constraint request_counts_are_not_negative check (row_count >= 0 and poll_count >= 0),
-  constraint request_status_is_known
-    check (status in ('PROCESSING', 'SUCCESS', 'PARTIAL_SUCCESS', 'FAILED', 'LOST'))
+  constraint request_counts_are_not_negative check (row_count >= 0 and poll_count >= 0)
 );
 create function private.note_requests(
   p_site_id uuid, p_provider_key text, p_pipeline text, p_results jsonb, p_batch jsonb
@@ -10653,15 +10719,15 @@ create table public.provider_upload_attempts (
   site_id uuid not null,
   provider_key text not null,
   batch_id uuid not null,
-  phase text not null,
+  phase private.upload_phase not null,
   claimed_count int,
   completed_count int,
   failed_count int,
   retry_count int,
   duration_ms int,
-  provider_request_id text,
-  error_code text,
-  error_category text,
+  provider_request_id private.provider_text,
+  error_code private.error_code,
+  error_category private.attempt_category,
   created_at timestamptz not null,
   constraint one_line_per_batch_and_phase unique (batch_id, phase),
   constraint started_lines_count_the_claimed check (phase <> 'STARTED'
@@ -10669,12 +10735,7 @@ create table public.provider_upload_attempts (
       retry_count, duration_ms, provider_request_id, error_code, error_category) = 0)),
   constraint finished_lines_count_the_outcomes check (phase <> 'FINISHED'
     or (claimed_count is null and least(coalesce(completed_count, -1), coalesce(failed_count, -1),
-      coalesce(retry_count, -1), duration_ms) >= 0)),
-  constraint phase_is_known check (phase in ('STARTED', 'FINISHED')),
-  constraint attempt_category_is_known
-    check (error_category in ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT')),
-  constraint attempt_text_is_bounded
-    check (char_length(provider_request_id) <= 256 and char_length(error_code) <= 64)
+      coalesce(retry_count, -1), duration_ms) >= 0))
 );
 create function private.record_deferral(
   p_site_id uuid, p_provider_key text, p_count int, p_code text
@@ -10696,18 +10757,39 @@ end
 $$;
 
 -- 11_delivery/provider_upload_metrics.sql
-create table public.provider_upload_metrics (
+create table private.upload_metric_totals (
   site_id uuid not null references public.sites (id),
   provider_key text not null,
-  attempts_total bigint not null default 0,
-  completed_total bigint not null default 0,
-  failed_total bigint not null default 0,
-  retry_total bigint not null default 0,
+  attempts_total bigint not null,
+  completed_total bigint not null,
+  failed_total bigint not null,
+  retry_total bigint not null,
   updated_at timestamptz not null,
   primary key (site_id, provider_key),
   constraint metrics_only_grow check (least(attempts_total, completed_total, failed_total,
     retry_total) >= 0)
 );
+create table private.upload_metric_deltas (
+  site_id uuid not null,
+  provider_key text not null,
+  attempts int not null,
+  completed int not null,
+  failed int not null,
+  retry int not null,
+  at timestamptz not null
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+create view public.provider_upload_metrics with (security_invoker = true) as
+  select m.site_id, m.provider_key, sum(m.attempts_total)::bigint as attempts_total,
+    sum(m.completed_total)::bigint as completed_total, sum(m.failed_total)::bigint as failed_total,
+    sum(m.retry_total)::bigint as retry_total, max(m.updated_at) as updated_at
+  from (
+    select t.site_id, t.provider_key, t.attempts_total, t.completed_total, t.failed_total,
+      t.retry_total, t.updated_at
+    from private.upload_metric_totals t
+    union all
+    select d.site_id, d.provider_key, d.attempts, d.completed, d.failed, d.retry, d.at
+    from private.upload_metric_deltas d) m
+  group by 1, 2;
 create function public.increment_provider_upload_metrics(
   p_site_id uuid, p_provider_key text, p_attempts int, p_completed int, p_failed int, p_retry int
 ) returns jsonb
@@ -10717,17 +10799,37 @@ begin
   if least(p_attempts, p_completed, p_failed, p_retry) < 0 then
     perform private.fail(400, 'VALIDATION_FAILED', '{"field": "counts"}');
   end if;
-  insert into public.provider_upload_metrics as m (site_id, provider_key, attempts_total,
-      completed_total, failed_total, retry_total, updated_at)
+  insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,
+      retry, at)
     values (p_site_id, p_provider_key, coalesce(p_attempts, 0), coalesce(p_completed, 0),
-      coalesce(p_failed, 0), coalesce(p_retry, 0), private.current_moment())
-    on conflict (site_id, provider_key) do update
-      set attempts_total = m.attempts_total + excluded.attempts_total,
-          completed_total = m.completed_total + excluded.completed_total,
-          failed_total = m.failed_total + excluded.failed_total,
-          retry_total = m.retry_total + excluded.retry_total,
-          updated_at = excluded.updated_at;
+      coalesce(p_failed, 0), coalesce(p_retry, 0), private.current_moment());
   return jsonb_build_object('ok', true);
+end
+$$;
+create function private.fold_upload_metrics() returns int
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_folded int;
+begin
+  with taken as (
+    delete from private.upload_metric_deltas d where d.ctid = any (array(
+      select x.ctid from private.upload_metric_deltas x limit 50000))
+    returning d.*),
+  added as (
+    insert into private.upload_metric_totals as m (site_id, provider_key, attempts_total,
+        completed_total, failed_total, retry_total, updated_at)
+      select t.site_id, t.provider_key, sum(t.attempts), sum(t.completed), sum(t.failed),
+        sum(t.retry), max(t.at)
+      from taken t group by 1, 2
+      on conflict (site_id, provider_key) do update
+        set attempts_total = m.attempts_total + excluded.attempts_total,
+            completed_total = m.completed_total + excluded.completed_total,
+            failed_total = m.failed_total + excluded.failed_total,
+            retry_total = m.retry_total + excluded.retry_total,
+            updated_at = greatest(m.updated_at, excluded.updated_at))
+  select count(*) into v_folded from taken;
+  return v_folded;
 end
 $$;
 
@@ -10953,10 +11055,9 @@ create table private.open_upload_batches (
   batch_id uuid primary key,
   site_id uuid not null,
   provider_key text not null,
-  pipeline text not null,
+  pipeline private.upload_pipeline not null,
   claimed_count int not null,
-  started_at timestamptz not null,
-  constraint pipeline_is_known check (pipeline in ('seals', 'signals'))
+  started_at timestamptz not null
 );
 create function private.start_batch(
   p_site_id uuid, p_provider_key text, p_batch_id uuid, p_pipeline text, p_claimed int
@@ -10964,9 +11065,11 @@ create function private.start_batch(
 language plpgsql security definer set search_path = ''
 as $$
 begin
-  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-      claimed_count, created_at)
-    values (p_site_id, p_provider_key, p_batch_id, 'STARTED', p_claimed, private.current_moment());
+  with started as (
+    insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
+        claimed_count, created_at)
+      values (p_site_id, p_provider_key, p_batch_id, 'STARTED', p_claimed,
+        private.current_moment()))
   insert into private.open_upload_batches (batch_id, site_id, provider_key, pipeline,
       claimed_count, started_at)
     values (p_batch_id, p_site_id, p_provider_key, p_pipeline, p_claimed,
@@ -11032,15 +11135,21 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
 begin
-  delete from private.open_upload_batches o
-    where o.batch_id = p_batch_id and o.site_id = p_site_id;
+  with finished as (
+    delete from private.open_upload_batches o
+      where o.batch_id = p_batch_id and o.site_id = p_site_id returning o.batch_id),
+  counted as (
+    insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,
+        retry, at)
+      select p_site_id, p_provider_key, p_completed, p_completed, 0, 0, v_now from finished)
+  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
+      completed_count, failed_count, retry_count, duration_ms, provider_request_id, created_at)
+    select p_site_id, p_provider_key, f.batch_id, 'FINISHED', p_completed, 0, 0,
+      (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256), v_now
+    from finished f;
   if not found then
     return false;
   end if;
-  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-      completed_count, failed_count, retry_count, duration_ms, provider_request_id, created_at)
-    values (p_site_id, p_provider_key, p_batch_id, 'FINISHED', p_completed, 0, 0,
-      (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256), v_now);
   if p_is_new then
     update public.provider_health_state h set last_success_at = v_now, updated_at = v_now
       where h.ctid = (
@@ -11083,13 +11192,9 @@ begin
         'WORKER_LOST', 'TRANSIENT', v_now
       from dead d),
   counted as (
-    insert into public.provider_upload_metrics as m (site_id, provider_key, attempts_total,
-        retry_total, updated_at)
-      select d.site_id, d.provider_key, sum(d.claimed_count), sum(d.claimed_count), v_now
-      from dead d group by 1, 2 order by 1, 2
-      on conflict (site_id, provider_key) do update
-        set attempts_total = m.attempts_total + excluded.attempts_total,
-            retry_total = m.retry_total + excluded.retry_total, updated_at = excluded.updated_at)
+    insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,
+        retry, at)
+      select d.site_id, d.provider_key, d.claimed_count, 0, 0, d.claimed_count, v_now from dead d)
   select count(*) into v_ended from dead;
   update public.provider_health_state h
     set state = 'OPEN', next_probe_at = private.next_probe(), probe_token = null,
@@ -15274,7 +15379,7 @@ as $$
     'identifiersHandedOut', private.rows_json(array(
       select to_jsonb(i) - 'salt' from public.dispatch_identifiers i
         join public.offline_conversion_queue q on q.id = i.queue_id
-      where q.sale_id = any (p.sale_ids) order by i.handed_at)),
+      where q.sale_id = any (p.sale_ids) and q.attempt_count > 0 order by i.handed_at)),
     'visits', private.rows_json(array(
       select to_jsonb(s) from public.sessions s
       where s.site_id = p_site.id and s.visitor_id = any (p.visitors) order by s.started_at)),
@@ -17141,7 +17246,8 @@ create trigger attempts_are_never_truncated before truncate on public.provider_u
   for each statement execute function private.refuse_change();
 
 -- 11_delivery/provider_upload_metrics.sql
-alter table public.provider_upload_metrics enable row level security;
+alter table private.upload_metric_totals enable row level security;
+alter table private.upload_metric_deltas enable row level security;
 grant execute on function public.increment_provider_upload_metrics(uuid, text, int, int, int, int)
   to opsmantik_app, service_role;
 

@@ -53,10 +53,10 @@ const columns: Record<string, { erased: string; kept: string }> = {
 const withoutPeople = `
   private.action_names private.call_reports private.refused_origins private.setup_tests private.setup_ticks private.assumed_dispatches private.billing_credits private.counted_days private.delivery_turns private.erased_marks private.open_upload_batches private.person_addresses private.plan_changes
   private.queue_batch_moves private.queue_check private.queue_check_counts private.queue_count_checks private.queue_count_deltas private.queue_counts
-  private.queue_moves private.queue_outcome_deltas private.queue_outcomes private.retention_progress private.site_secrets private.usage_origins private.lead_room_taken private.voucher_key public.contract_moves public.contracts public.erasure_receipts
+  private.queue_moves private.queue_outcome_deltas private.queue_outcomes private.retention_progress private.site_secrets private.upload_metric_deltas private.upload_metric_totals private.usage_origins private.lead_room_taken private.voucher_key public.contract_moves public.contracts public.erasure_receipts
   public.hos_idempotency_keys public.ingest_drop_deltas public.ingest_drops_daily public.invoices public.proof_blocks
   public.provider_conversion_actions public.provider_credentials public.provider_health_state
-  public.provider_requests public.provider_upload_attempts public.provider_upload_metrics public.revenue_snapshots
+  public.provider_requests public.provider_upload_attempts public.revenue_snapshots
   public.script_runs public.site_api_keys public.site_invitations public.site_plans public.site_usage_monthly public.sites
   public.transition_proofs`;
 
@@ -68,8 +68,9 @@ test("every column that can hold text is on the list, with what an erase does to
     select format('%s.%s', n.nspname, c.relname) as table, array_agg(a.attname::text order by a.attname) as columns
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    join pg_type t on t.oid = a.atttypid
     where c.relkind in ('r', 'p') and not c.relispartition and n.nspname in ('public', 'private')
-      and a.atttypid::regtype::text in ('text', 'text[]', 'jsonb', 'jsonb[]', 'json', 'bytea', 'character varying', 'inet')
+      and coalesce(nullif(t.typbasetype, 0), t.oid)::regtype::text in ('text', 'text[]', 'jsonb', 'jsonb[]', 'json', 'bytea', 'character varying', 'inet')
     group by 1 order by 1`;
   const listed = Object.entries(columns).map(([table, { erased, kept }]) => ({ table, columns: names(`${erased} ${kept}`).sort() }));
   const plain = new Set(names(withoutPeople));

@@ -3,7 +3,8 @@
 -- enqueue: queues a row with what is to be sent to Google of a sale. It keeps the name and the
 -- action that the sale was sent under before: under another one the order id would be a new
 -- conversion. A conversion that is queued once more also remembers that an earlier hand-out of it
--- may have arrived, and with what.
+-- may have arrived, and with what. The click ids of a conversion are noted as they will be handed
+-- out, so that a claim of plain rows writes nothing but the row.
 --   Takes    p_not_before: when Google asked to wait longer than the settings say.
 create function private.enqueue(
   p_sale public.sales, p_kind text, p_by_hand_reason text default null,
@@ -11,10 +12,12 @@ create function private.enqueue(
 ) returns void
 language sql security definer set search_path = ''
 as $$
-  insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id,
+  with salted as materialized (select gen_random_uuid() as salt),
+  queued as (insert into public.offline_conversion_queue (site_id, sale_id, call_id, kind, order_id,
       snapshot_id, value_cents, currency, conversion_time, conversion_name, conversion_action,
       may_have_arrived, handed_value_cents, handed_values_differ, handed_via, handed_vias_differ,
-      click_expires_at, not_before, by_hand_reason, created_at, updated_at)
+      click_expires_at, not_before, by_hand_reason, created_at, updated_at, identifiers_hash,
+      click_kind)
     select p_sale.site_id, p_sale.id, p_sale.call_id, p_kind, p_sale.order_id,
       r.id, r.amount_cents, r.currency, p_sale.occurred_at,
       (select o.conversion_name from public.offline_conversion_queue o
@@ -31,8 +34,11 @@ as $$
         case p_kind when 'CONVERSION'
           then p_sale.clicked_at + make_interval(hours => s.click_min_age_hours) end),
       -- A correction that waited for an answer is not older than what it corrects.
-      p_by_hand_reason, greatest(n.now, d.dispatched_at), n.now
-    from public.sites s
+      p_by_hand_reason, greatest(n.now, d.dispatched_at), n.now,
+      case p_kind when 'CONVERSION' then private.identifiers_hash(
+        t.salt, p_sale.gclid, p_sale.wbraid, p_sale.gbraid, null, null) end,
+      case p_kind when 'CONVERSION' then private.click_kind(p_sale) end
+    from public.sites s cross join salted t
       cross join private.newest_snapshot(p_sale.id) r
       cross join (select private.current_moment() as now) n
       left join private.standing_dispatches d
@@ -45,6 +51,19 @@ as $$
     where s.id = p_sale.site_id
     -- A row of this kind went back to waiting at this moment: its claim takes the newest snapshot.
     on conflict do nothing
+    returning id, created_at)
+  insert into public.dispatch_identifiers (queue_id, site_id, gclid, wbraid, gbraid, salt,
+      handed_at)
+    select q.id, p_sale.site_id, p_sale.gclid, p_sale.wbraid, p_sale.gbraid, t.salt, q.created_at
+    from queued q cross join salted t where p_kind = 'CONVERSION'
+$$;
+
+-- click_kind: by which kind of click id Google finds a sale.
+create function private.click_kind(p_sale public.sales) returns text
+language sql immutable
+as $$
+  select case when p_sale.gclid is not null then 'gclid'
+    when p_sale.gbraid is not null then 'gbraid' when p_sale.wbraid is not null then 'wbraid' end
 $$;
 
 -- close_waiting: closes rows of a sale that need not be sent any more, also those that a new

@@ -1,5 +1,5 @@
 -- fold_queue_counts: put the appended lines into the base. Lines about rows that the check under
--- way has counted are also added to its sum.
+-- way has counted are also added to its sum. Outcomes and upload metrics are folded, too.
 --   Safe     to run twice at once: the second does nothing. Readers see the lines before or after,
 --            never half.
 --   Returns  {folded}; at most 50,000 lines a call.
@@ -45,6 +45,7 @@ begin
     group by 1, 2, 3, 4
     on conflict (site_id, quarter, outcome, code)
     do update set row_count = o.row_count + excluded.row_count;
+  perform private.fold_upload_metrics();
   return jsonb_build_object('folded', v_folded);
 end
 $$;

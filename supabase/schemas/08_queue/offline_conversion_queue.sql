@@ -13,7 +13,7 @@ create table public.offline_conversion_queue (
   -- most once. Such a row is claimed and answered without its sale's lock: see claim_plain.
   is_plain boolean not null default false,
   provider_key text not null default 'google_ads',
-  kind text not null default 'CONVERSION',
+  kind private.queue_kind not null default 'CONVERSION',
   status text not null default 'QUEUED',
   order_id text not null,
   snapshot_id uuid not null,                       -- what the row says; a claim takes the newest
@@ -29,7 +29,7 @@ create table public.offline_conversion_queue (
     generated always as (coalesce(next_retry_at, '-infinity')) stored,
   attempt_count int not null default 0,            -- how often it was handed out, ever
   attempt_base int not null default 0,             -- attempts before the last retry by a person
-  free_waits int not null default 0,               -- attempts given back: Google asked to wait
+  free_waits private.free_waits not null default 0,   -- attempts given back: Google asked to wait
   claimed_at timestamptz,
   claim_token uuid,
   claims uuid[] not null default '{}',             -- the row's last 50 claims, newest first
@@ -46,22 +46,22 @@ create table public.offline_conversion_queue (
   handed_vias_differ boolean not null default false,
   -- A hand-out ended without an answer, of this row or of one before it.
   may_have_arrived boolean not null default false,
-  last_error text,
-  provider_error_code text,
-  provider_error_category text,
-  attempt_error text,                              -- of the last real attempt: a deferral leaves it
-  attempt_error_code text,
-  attempt_error_category text,
-  by_hand_reason text,                             -- an adjustment that no API makes: a person does
+  last_error private.error_message,
+  provider_error_code private.error_code,
+  provider_error_category private.error_category,
+  attempt_error private.error_message,             -- of the last real attempt: a deferral leaves it
+  attempt_error_code private.error_code,
+  attempt_error_category private.error_category,
+  by_hand_reason private.by_hand_reason,           -- an adjustment that no API makes: a person does
   uploaded_at timestamptz,
   -- From here on of a delivered row: see provider_dispatches.
-  transport text,
-  provider_request_id text,
+  transport private.transport,
+  provider_request_id private.provider_text,
   record_index int,                                -- its place in a Data Manager request
   -- False: an earlier hand-out with another value may have arrived before this one.
   is_certain boolean not null default true,
-  verdict text,
-  verdict_reason text,
+  verdict private.verdict,
+  verdict_reason private.provider_text,
   verdict_at timestamptz,
   is_retryable boolean not null default false,     -- REJECTED for now: the same may work later
   created_at timestamptz not null,

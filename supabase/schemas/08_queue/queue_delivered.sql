@@ -7,10 +7,6 @@ create table private.queue_delivered partition of public.offline_conversion_queu
   constraint completed_rows_have_no_error check (
     num_nonnulls(provider_error_code, provider_error_category, last_error) = 0),
   constraint completed_rows_have_a_name check (conversion_name is not null),
-  constraint transport_is_known
-    check (transport in ('script', 'data_manager', 'ads_api', 'by_hand')),
-  constraint verdict_is_known check (verdict in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN')),
-  constraint verdict_reason_is_bounded check (char_length(verdict_reason) <= 256),
   -- Data Manager would take a value of 0 as a conversion worth 0, and keep counting it.
   constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
 ) for values in ('COMPLETED')

@@ -3,29 +3,18 @@
 create table private.queue_open partition of public.offline_conversion_queue (
   primary key (id),
   foreign key (sale_id) references public.sales (id),
-  constraint kind_is_known check (kind in ('CONVERSION', 'RESTATE', 'RETRACT')),
   constraint processing_rows_have_a_claim
     check ((status = 'PROCESSING') = (claimed_at is not null and claim_token is not null)),
   constraint open_rows_were_not_uploaded check (uploaded_at is null and delivered_in is null),
   constraint failed_rows_say_why check (status <> 'FAILED'
     or (provider_error_code is not null and provider_error_category is not null)),
-  constraint error_category_is_known check (provider_error_category in
-    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
   constraint attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
   constraint handed_out_rows_have_a_name
     check (conversion_name is not null or (kind = 'CONVERSION' and attempt_count = 0)),
   constraint values_are_sendable
     check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
-  constraint errors_are_bounded check (char_length(last_error) <= 1024
-    and char_length(provider_error_code) <= 64 and char_length(provider_request_id) <= 256),
-  constraint attempt_errors_are_bounded
-    check (char_length(attempt_error) <= 1024 and char_length(attempt_error_code) <= 64),
-  constraint attempt_category_is_known check (attempt_error_category in
-    ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT', 'PERMANENT', 'DETERMINISTIC_SKIP')),
-  constraint free_waits_are_bounded check (free_waits between 0 and 20),
-  constraint only_adjustments_are_made_by_hand check (by_hand_reason is null
-    or (kind <> 'CONVERSION' and by_hand_reason in
-      ('NO_ADS_API_ACCESS', 'SENT_BY_SCRIPT', 'WBRAID_ONLY', 'NO_VERDICT', 'OTHER_ACCOUNT')))
+  constraint only_adjustments_are_made_by_hand
+    check (by_hand_reason is null or kind <> 'CONVERSION')
 ) for values in ('QUEUED', 'RETRY', 'PROCESSING', 'FAILED')
 with (
   -- A row is updated two or three times within minutes and then leaves. Vacuum starts by count.

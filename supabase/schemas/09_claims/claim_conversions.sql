@@ -110,56 +110,51 @@ as $$
 $$;
 
 -- claim_due: claim up to p_limit rows of one (site, provider) that a worker may send now, in the
--- order of the queue: plain rows by claim_plain, the others by hand_out.
+-- order of the queue: plain rows by claim_plain, the others by hand_out. Starts their batch.
 --   Takes    p_after: see claim_plain.
 --   Returns  {claimed, rows, last}.
 create function private.claim_due(
-  p_site public.sites, p_provider_key text, p_limit int, p_max_attempts int, p_token uuid,
-  p_transport text, p_after jsonb, out claimed int, out rows json, out last json
+  p_site_id uuid, p_provider_key text, p_limit int, p_max_attempts int, p_by private.handing,
+  p_after jsonb, out claimed int, out rows json, out last json
 )
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_now timestamptz := private.current_moment();
-  -- As conversion_name, without two calls.
-  v_name text := coalesce(
-    p_site.conversion_names ->> 'seal', private.default_conversion_name('seal'));
-  v_action text;
   v_due record;
   v_others int := 0;
   v_other_rows jsonb := '[]';
   v_plain record;
 begin
-  select a.action into v_action from public.provider_conversion_actions a
-    where a.site_id = p_site.id and a.provider_key = p_provider_key and a.conversion_name = v_name
-      and a.blocked_at is null;
   if exists (select from private.queue_open q
-      where q.site_id = p_site.id and q.provider_key = p_provider_key
+      where q.site_id = p_site_id and q.provider_key = p_provider_key
         and q.status in ('QUEUED', 'RETRY') and not (q.is_plain and q.attempt_count = 0)
-        and q.eligible_at <= v_now) then
+        and q.eligible_at <= private.current_moment()) then
     v_due := private.lock_due(
-      p_site.id, p_provider_key, p_limit, p_max_attempts, p_transport, false);
+      p_site_id, p_provider_key, p_limit, p_max_attempts, p_by.transport, false);
     if v_due.row_ids is not null then
-      v_others := case when v_action is null then cardinality(v_due.row_ids)
-        else private.their_turn(p_site.id, p_provider_key, v_due.row_ids, p_limit) end;
+      v_others := case when p_by.action is null then cardinality(v_due.row_ids)
+        else private.their_turn(p_site_id, p_provider_key, v_due.row_ids, p_limit) end;
       perform private.act(('system', null)::private.actor, 'WORKER_CLAIM');
       v_other_rows := private.hand_out(v_due.row_ids[1:v_others], v_due.sale_ids[1:v_others],
-        v_due.vias[1:v_others], p_token, v_name);
+        v_due.vias[1:v_others], p_by.token, p_by.name);
       v_others := jsonb_array_length(v_other_rows);
     end if;
   end if;
   claimed := v_others;
   rows := v_other_rows::json;
-  if v_action is not null and v_others < p_limit and p_max_attempts > 0 then
-    v_plain := private.claim_plain(p_site, p_provider_key, p_limit - v_others, p_token,
-      p_transport, v_name, v_action, p_after);
+  if p_by.action is not null and v_others < p_limit and p_max_attempts > 0 then
+    v_plain := private.claim_plain(
+      p_site_id, p_provider_key, p_limit - v_others, p_by, p_after, v_others);
     claimed := claimed + v_plain.claimed;
     rows := case when v_others > 0 then (v_other_rows || v_plain.rows::jsonb)::json
       else v_plain.rows end;
     last := v_plain.last;
+  elsif claimed > 0 then
+    perform private.start_batch(p_site_id, p_provider_key, p_by.token, 'seals', claimed);
   end if;
 end
 $$;
+
 
 -- claim_offline_conversion_jobs_v2: lease up to p_limit due rows of one (site, provider) to a
 -- worker.
@@ -183,23 +178,27 @@ as $$
 declare
   v_token uuid := gen_random_uuid();
   v_gate record;
-  v_site public.sites;
+  v_by private.handing;
   v_claim record;
   v_rows json := '[]';
   v_last json;
 begin
   select * into v_gate from private.pass_gate(p_site_id, p_provider_key, v_token);
   if v_gate.gate in ('CLOSED', 'HALF_OPEN') then
-    select s.* into v_site from public.sites s where s.id = p_site_id;
-    v_claim := private.claim_due(v_site, p_provider_key,
+    select v_token, v_gate.transport, n.name, a.action, s.timezone into v_by
+      from public.sites s
+        cross join lateral (select private.conversion_name(s, 'seal') as name) n
+        left join public.provider_conversion_actions a
+          on a.site_id = s.id and a.provider_key = p_provider_key and a.conversion_name = n.name
+            and a.blocked_at is null
+      where s.id = p_site_id;
+    v_claim := private.claim_due(p_site_id, p_provider_key,
       least(greatest(p_limit, 0), 1000,
         case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end),
-      p_max_attempts, v_token, v_gate.transport, null);
+      p_max_attempts, v_by, null);
     v_rows := v_claim.rows;
     v_last := v_claim.last;
-    if v_claim.claimed > 0 then
-      perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals', v_claim.claimed);
-    elsif v_gate.gate = 'HALF_OPEN' then
+    if v_claim.claimed = 0 and v_gate.gate = 'HALF_OPEN' then
       perform private.return_probe(p_site_id, p_provider_key, v_token);
     end if;
   end if;

@@ -4,20 +4,29 @@
 -- with a look at the sale and the visitor's newest choice. Everything else is lock_due's and
 -- hand_out's.
 
+-- What is the same for all rows that a worker claims.
+create type private.handing as (
+  token uuid,
+  transport text,                                  -- the API that the site sends by
+  name text,                                       -- what the site calls a sale
+  action text,                                     -- the usable conversion action of that name
+  timezone text
+);
+
 -- claim_plain: claim up to p_limit due plain rows of one (site, provider), for one API.
---   Takes    p_name and p_action: what the site calls a sale, and the usable conversion action of
---            that name. p_after: `last` of an earlier claim of the same worker, or null. Rows
+--   Takes    p_after: `last` of an earlier claim of the same worker, or null. Rows
 --            before it were taken or locked then, and their old versions stay in the index while
---            any transaction is open: without this a claim walks over all of them.
+--            any transaction is open: without this a claim walks over all of them. p_others: how
+--            many rows were claimed under the same token before.
 --   Moves    QUEUED/RETRY -> PROCESSING.
 --   Writes   what is handed out, as hand_out does; one line in the ledger for rows that come from
---            the same state; the counts.
+--            the same state; the counts; and what start_batch does, of all rows under the token.
 --   Safe     from many workers at once: skip locked gives each row to one of them.
 --   Returns  {claimed, rows, last {eligibleAt, createdAt, id}: the place of the last row}, rows as
 --            hand_out gives them.
 create function private.claim_plain(
-  p_site public.sites, p_provider_key text, p_limit int, p_token uuid, p_via text, p_name text,
-  p_action text, p_after jsonb, out claimed int, out rows json, out last json
+  p_site_id uuid, p_provider_key text, p_limit int, p_by private.handing, p_after jsonb,
+  p_others int, out claimed int, out rows json, out last json
 )
 language plpgsql security definer set search_path = ''
   set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off
@@ -29,15 +38,12 @@ declare
   v_after_created timestamptz := coalesce((p_after ->> 'createdAt')::timestamptz, '-infinity');
   v_after_id uuid := coalesce(
     (p_after ->> 'id')::uuid, '00000000-0000-0000-0000-000000000000');
-  v_lines bigint[];   -- of rows that come from QUEUED, and from RETRY
   v_ids uuid[];
-  v_states text[];
 begin
   with due as materialized (
-    select q.ctid as tid, q.id, q.sale_id, q.status, q.eligible_at, q.created_at,
-      gen_random_uuid() as salt
+    select q.ctid as tid, q.id, q.sale_id, q.status, q.eligible_at, q.created_at
     from private.queue_open q
-    where q.site_id = p_site.id and q.provider_key = p_provider_key
+    where q.site_id = p_site_id and q.provider_key = p_provider_key
       and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
       and q.eligible_at <= v_now and q.not_before <= v_now and q.click_expires_at > v_now
       and (q.eligible_at, q.created_at, q.id)
@@ -45,19 +51,21 @@ begin
     order by q.eligible_at, q.created_at, q.id limit p_limit
     for update skip locked),
   numbered as materialized (   -- once all rows are locked: numbers tell the order of a row's moves
+    -- Of rows that come from QUEUED, and from RETRY.
     select array[private.next_move_id(), private.next_move_id()] as lines
     from (select count(*) from due) d),
   taken as (
     update private.queue_open q
-      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token, claims = array[p_token],
+      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_by.token,
+          claims = array[p_by.token],
           attempt_count = 1, next_retry_at = null, updated_at = v_now,
           handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
-          conversion_name = p_name, conversion_action = p_action, handed_via = p_via,
+          conversion_name = p_by.name, conversion_action = p_by.action,
+          handed_via = p_by.transport,
           claimed_in = n.lines[case q.status when 'QUEUED' then 1 else 2 end],
-          click_kind = case when s.gclid is not null then 'gclid'
-            when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
-          identifiers_hash = private.identifiers_hash(
-            d.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)
+          identifiers_hash = case when person.salt is null then q.identifiers_hash
+            else private.identifiers_hash(
+              person.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email) end
       from due d cross join numbered n
         join public.sales s on s.id = d.sale_id
         left join public.calls c on c.id = s.call_id
@@ -68,12 +76,15 @@ begin
         cross join lateral (select case
           when s.call_id is null or s.email_hash is not null or choice.is_given then 'GRANTED'
           end as consent) said
+        -- Offset 0, so that the number is hashed once.
         cross join lateral (select
           case when said.consent is not null
             then coalesce(s.customer_hash,
               case when c.phone is not null then private.phone_to_send(c) end) end as phone,
-          case when said.consent is not null then s.email_hash end as email
-          offset 0) person   -- so that the number is hashed once
+          case when said.consent is not null then s.email_hash end as email offset 0) known
+        cross join lateral (select known.phone, known.email,
+          case when coalesce(known.phone, known.email) is not null
+            then gen_random_uuid() end as salt offset 0) person
       where q.ctid = d.tid and s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
         -- The visitor's choice since then.
         and coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true)
@@ -82,13 +93,17 @@ begin
           where o.call_id in (s.call_id, s.sibling_call_id) and o.id <> s.id
             and o.status = 'CANCELED')
       returning q.id, q.sale_id, q.order_id, q.value_cents, q.currency, q.conversion_time,
-        q.channel, q.created_at, d.status, d.salt, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
+        q.channel, q.created_at, d.status, person.salt, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
         said.consent, person.phone, person.email),
-  identified as (
+  identified as (   -- the click ids are there since the row was queued: see enqueue
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
-      select t.id, p_site.id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
-      from taken t),
+      select t.id, p_site_id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
+      from taken t where t.salt is not null
+      on conflict (queue_id) do update
+        set gclid = excluded.gclid, wbraid = excluded.wbraid, gbraid = excluded.gbraid,
+            customer_hash = excluded.customer_hash, email_hash = excluded.email_hash,
+            salt = excluded.salt, handed_at = excluded.handed_at),
   sums as materialized (
     select t.status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
       count(*) as n, sum(t.value_cents) as value_cents
@@ -96,16 +111,33 @@ begin
   counted as (
     insert into private.queue_count_deltas (site_id, provider_key, status, currency, code,
         category, row_count, value_cents, hour)
-      select p_site.id, p_provider_key, x.status, s.currency, '', '', x.sign * s.n,
+      select p_site_id, p_provider_key, x.status, s.currency, '', '', x.sign * s.n,
         x.sign * s.value_cents, s.hour
       from sums s
-        cross join lateral (values (s.status, -1), ('PROCESSING', 1)) x (status, sign))
-  select (select coalesce(sum(s.n), 0) from sums s),
+        cross join lateral (values (s.status, -1), ('PROCESSING', 1)) x (status, sign)),
+  recorded as (
+    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
+        created_at)
+      select n.lines[case s.status when 'QUEUED' then 1 else 2 end], p_site_id, s.status,
+        'PROCESSING', 'WORKER_CLAIM', 'system', v_now
+      from (select distinct x.status from sums x) s cross join numbered n),
+  batch as materialized (
+    select p_others + coalesce(sum(s.n), 0) as n from sums s),
+  started as (
+    insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
+        claimed_count, created_at)
+      select p_site_id, p_provider_key, p_by.token, 'STARTED', b.n, v_now
+      from batch b where b.n > 0),
+  opened as (
+    insert into private.open_upload_batches (batch_id, site_id, provider_key, pipeline,
+        claimed_count, started_at)
+      select p_by.token, p_site_id, p_provider_key, 'seals', b.n, v_now from batch b where b.n > 0)
+  select (select b.n - p_others from batch b),
       (select coalesce(json_agg(j), '[]') from (
         select t.id, t.sale_id as "saleId", 'CONVERSION' as kind, t.order_id as "orderId",
-          p_name as "conversionName", p_action as "conversionAction",
-          p_via as via, t.value_cents as "valueCents", t.currency,
-          t.conversion_time as "conversionTime", p_site.timezone, 1 as "attemptCount",
+          p_by.name as "conversionName", p_by.action as "conversionAction",
+          p_by.transport as via, t.value_cents as "valueCents", t.currency,
+          t.conversion_time as "conversionTime", p_by.timezone as timezone, 1 as "attemptCount",
           t.gclid, t.wbraid, t.gbraid, t.clicked_at as "clickedAt", t.phone as "customerHash",
           t.email as "emailHash", t.channel, t.consent, false as "mayHaveArrived"
         from taken t) j),
@@ -113,17 +145,11 @@ begin
          'eligibleAt', l.eligible_at, 'createdAt', l.created_at, 'id', l.id)
        from (select d.eligible_at, d.created_at, d.id from due d
          offset (select greatest(count(*) - 1, 0) from due)) l),
-      (select array_agg(d.id) from due d), (select array_agg(distinct s.status) from sums s),
-      (select n.lines from numbered n)
-    into claimed, rows, last, v_ids, v_states, v_lines;
-  insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
-      created_at)
-    select v_lines[case s when 'QUEUED' then 1 else 2 end], p_site.id, s, 'PROCESSING',
-      'WORKER_CLAIM', 'system', v_now
-    from unnest(v_states) s;
+      (select array_agg(d.id) from due d)
+    into claimed, rows, last, v_ids;
   if claimed < cardinality(v_ids) then   -- from now on lock_due's, which knows why they wait
     update private.queue_open q set is_plain = false
-      where q.id = any (v_ids) and q.claim_token is distinct from p_token;
+      where q.id = any (v_ids) and q.claim_token is distinct from p_by.token;
   end if;
 end
 $$;

@@ -36,15 +36,18 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_is_by_hand boolean := p_sent.transport = 'by_hand';
-  v_reason text := coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED');
+  v_reason text := case when p_plain then 'WORKER_SETTLE'
+    else coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED') end;
   v_kind text := coalesce(nullif(current_setting('opsmantik.actor_kind', true), ''), 'system');
   v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
-  -- One line of the ledger for each state that rows leave.
-  v_states text[] := case when p_plain then '{PROCESSING}'
-    else '{PROCESSING,QUEUED,RETRY,FAILED}' end;
-  v_lines bigint[] := array(select private.next_move_id() from unnest(v_states));
-  v_left text[];
+  -- One line of the ledger for each state that rows leave: plain rows leave one.
+  v_states text[] := '{PROCESSING}';
+  v_lines bigint[] := array[private.next_move_id()];
 begin
+  if not p_plain then
+    v_states := '{PROCESSING,QUEUED,RETRY,FAILED}';
+    v_lines := v_lines || array(select private.next_move_id() from generate_series(2, 4));
+  end if;
   with gone as (
     delete from private.queue_open q using unnest(p_ids, p_indexes) i (id, index)
       where q.id = i.id and q.site_id = p_site_id and case when p_plain
@@ -118,14 +121,14 @@ begin
       group by g.provider_key
       on conflict (site_id, request_id) do update   -- the rest of a batch: Google is asked again
         set row_ids = r.row_ids || excluded.row_ids, finished_at = null,
-            next_poll_at = coalesce(r.next_poll_at, excluded.next_poll_at))
-  select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end,
-      array_agg(distinct s.status)
-    into moved, row_ids, v_left from sums s;
-  insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
-      actor_id, created_at)
-    select v_lines[array_position(v_states, s)], p_site_id, s, 'COMPLETED', v_reason, v_kind,
-      v_actor, v_now
-    from unnest(v_left) s;
+            next_poll_at = coalesce(r.next_poll_at, excluded.next_poll_at)),
+  recorded as (
+    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
+        actor_id, created_at)
+      select v_lines[array_position(v_states, s.status)], p_site_id, s.status, 'COMPLETED',
+        v_reason, v_kind, v_actor, v_now
+      from sums s group by s.status)
+  select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end
+    into moved, row_ids from sums s;
 end
 $$;

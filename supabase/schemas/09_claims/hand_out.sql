@@ -47,8 +47,7 @@ begin
               then q.conversion_action end,
           claims = (p_token || q.claims)[1:50], handed_via = i.via,
           handed_vias_differ = q.handed_vias_differ or coalesce(q.handed_via <> i.via, false),
-          click_kind = case when s.gclid is not null then 'gclid'
-            when s.gbraid is not null then 'gbraid' when s.wbraid is not null then 'wbraid' end,
+          click_kind = private.click_kind(s),
           identifiers_hash = private.identifiers_hash(
             i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email),
           is_plain = q.is_plain and q.attempt_count = 0

@@ -26,12 +26,11 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_given int := cardinality(p_ids);
-  v_transport text;
   v_is_quota boolean;
   v_is_new boolean;
-  v_is_first boolean;
-  v_site public.sites;
+  v_site record;
   v_moved int := 0;
+  v_is_whole boolean := false;
   v_token uuid;
   v_claim record;
 begin
@@ -45,38 +44,41 @@ begin
   if found and p_token is not null then
     -- A statement of its own, after the lock: connecting, switching and pausing hold it, and
     -- the statement that waited for them still sees what was before.
-    select c.transport into v_transport from public.provider_credentials c
-      where c.site_id = p_site_id and c.provider_key = p_provider_key
-        and c.version = (p_batch ->> 'credentialsVersion')::int;
+    select s.timezone, c.transport, n.name, a.action,
+        coalesce(s.paused_until > v_now, false) as is_paused,
+        coalesce(t.served_at between v_now - interval '1 second' and v_now, false) as is_noted
+      into v_site
+      from public.sites s
+        join public.provider_credentials c
+          on c.site_id = s.id and c.provider_key = p_provider_key
+            and c.version = (p_batch ->> 'credentialsVersion')::int
+        cross join lateral (select coalesce(s.conversion_names ->> 'seal',
+          private.default_conversion_name('seal')) as name) n
+        left join public.provider_conversion_actions a
+          on a.site_id = s.id and a.provider_key = p_provider_key and a.conversion_name = n.name
+            and a.blocked_at is null
+        left join private.delivery_turns t
+          on t.site_id = s.id and t.provider_key = p_provider_key and t.pipeline = 'seals'
+      where s.id = p_site_id and s.oci_sync_method = 'api' and s.archived_at is null;
     if found then
-      select s.* into v_site from public.sites s
-        where s.id = p_site_id and s.oci_sync_method = 'api' and s.archived_at is null;
+      v_moved := (private.deliver_rows(p_site_id, p_ids, p_indexes,
+        (p_sent ->> 'transport', left(p_sent ->> 'requestId', 256), p_sent ->> 'verdict',
+          (p_sent ->> 'firstPollSeconds')::int, left(p_sent ->> 'customerId', 20))::private.sent,
+        p_token, true, null)).moved;
+      v_is_whole := v_moved = v_given;
     end if;
   end if;
-  if v_site.id is not null then
-    perform private.act(('system', null)::private.actor, 'WORKER_SETTLE');
-    v_moved := (private.deliver_rows(p_site_id, p_ids, p_indexes,
-      (p_sent ->> 'transport', left(p_sent ->> 'requestId', 256), p_sent ->> 'verdict',
-        (p_sent ->> 'firstPollSeconds')::int, left(p_sent ->> 'customerId', 20))::private.sent,
-      p_token, true, null)).moved;
-  end if;
-  if v_moved = v_given and v_site.id is not null then
-    v_is_first := private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved,
-      v_is_new);
-    if p_limit > 0 and not v_is_quota and not private.is_paused(v_site) then
+  if v_is_whole then
+    perform private.finish_success(
+      p_site_id, p_provider_key, p_token, p_batch, v_moved, v_is_new);
+    if p_limit > 0 and not v_is_quota and not v_site.is_paused then
       v_token := gen_random_uuid();
-      v_claim := private.claim_due(v_site, p_provider_key, least(p_limit, 1000), p_max_attempts,
-        v_token, v_transport, p_after);
-      perform private.note_turn(p_site_id, p_provider_key, 'seals');
-      if v_claim.claimed > 0 then
-        perform private.start_batch(p_site_id, p_provider_key, v_token, 'seals', v_claim.claimed);
+      v_claim := private.claim_due(p_site_id, p_provider_key, least(p_limit, 1000), p_max_attempts,
+        (v_token, v_site.transport, v_site.name, v_site.action, v_site.timezone)::private.handing,
+        p_after);
+      if not v_site.is_noted then
+        perform private.note_turn(p_site_id, p_provider_key, 'seals');
       end if;
-    end if;
-    if v_is_first then   -- last: all answers of the site meet in its line of the metrics
-      perform public.increment_provider_upload_metrics(
-        p_site_id, p_provider_key, v_moved, v_moved, 0, 0);
-    end if;
-    if v_token is not null then
       return json_build_object('completed', v_moved, 'left', 0, 'claim', json_build_object(
         'token', v_token,
         'gate', 'CLOSED',

@@ -1,6 +1,7 @@
--- Click ids, hashed telephone numbers and e-mail addresses as they were handed out. A dispatch is
--- permanent, and these must be erasable: so they are here, and the row and its dispatch keep a
--- salted hash. Once the salt is deleted too, nobody can test whether a click id was the one.
+-- Click ids, hashed telephone numbers and e-mail addresses as they were handed out, or, of a row
+-- that was only queued, as they would be. A dispatch is permanent, and these must be erasable: so
+-- they are here, and the row and its dispatch keep a salted hash. Once the salt is deleted too,
+-- nobody can test whether a click id was the one.
 
 create table public.dispatch_identifiers (
   queue_id uuid primary key,
@@ -11,7 +12,7 @@ create table public.dispatch_identifiers (
   customer_hash text,
   email_hash text,
   salt uuid not null,                              -- of this row alone
-  handed_at timestamptz not null
+  handed_at timestamptz not null                   -- or queued: click ids are noted then
 );
 -- Rows lie in the order in which they were handed out; a claim pays nothing for this.
 create index identifiers_by_age on public.dispatch_identifiers using brin (handed_at)
@@ -27,6 +28,9 @@ as $$
 begin
   perform from public.offline_conversion_queue q where q.sale_id = any (p_sale_ids)
     order by q.id for update;
+  -- A plain row's claim relies on them.
+  update private.queue_open q set is_plain = false
+    where q.sale_id = any (p_sale_ids) and q.is_plain;
   delete from public.dispatch_identifiers i using public.offline_conversion_queue q
     where q.sale_id = any (p_sale_ids) and i.queue_id = q.id;
 end

@@ -3,7 +3,7 @@ create table public.provider_requests (
   site_id uuid not null,
   request_id text not null,
   provider_key text not null,
-  pipeline text not null,
+  pipeline private.upload_pipeline not null,
   row_count int not null,
   row_ids uuid[] not null default '{}',            -- of seals: the queue's rows
   customer_id text,                                -- of the account that sent it, where known
@@ -11,13 +11,10 @@ create table public.provider_requests (
   next_poll_at timestamptz,
   poll_count int not null default 0,
   finished_at timestamptz,
-  status text,
+  status private.request_status,
   primary key (site_id, request_id),
   constraint request_id_is_bounded check (char_length(request_id) between 1 and 256),
-  constraint request_pipeline_is_known check (pipeline in ('seals', 'signals')),
-  constraint request_counts_are_not_negative check (row_count >= 0 and poll_count >= 0),
-  constraint request_status_is_known
-    check (status in ('PROCESSING', 'SUCCESS', 'PARTIAL_SUCCESS', 'FAILED', 'LOST'))
+  constraint request_counts_are_not_negative check (row_count >= 0 and poll_count >= 0)
 );
 create index requests_to_poll on public.provider_requests (next_poll_at)
   where finished_at is null;

@@ -4,15 +4,15 @@ create table public.provider_upload_attempts (
   site_id uuid not null,
   provider_key text not null,
   batch_id uuid not null,                          -- the claim's token
-  phase text not null,
+  phase private.upload_phase not null,
   claimed_count int,
   completed_count int,
   failed_count int,
   retry_count int,
   duration_ms int,
-  provider_request_id text,
-  error_code text,
-  error_category text,
+  provider_request_id private.provider_text,
+  error_code private.error_code,
+  error_category private.attempt_category,
   created_at timestamptz not null,
   constraint one_line_per_batch_and_phase unique (batch_id, phase),
   constraint started_lines_count_the_claimed check (phase <> 'STARTED'
@@ -20,12 +20,7 @@ create table public.provider_upload_attempts (
       retry_count, duration_ms, provider_request_id, error_code, error_category) = 0)),
   constraint finished_lines_count_the_outcomes check (phase <> 'FINISHED'
     or (claimed_count is null and least(coalesce(completed_count, -1), coalesce(failed_count, -1),
-      coalesce(retry_count, -1), duration_ms) >= 0)),
-  constraint phase_is_known check (phase in ('STARTED', 'FINISHED')),
-  constraint attempt_category_is_known
-    check (error_category in ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT')),
-  constraint attempt_text_is_bounded
-    check (char_length(provider_request_id) <= 256 and char_length(error_code) <= 64)
+      coalesce(retry_count, -1), duration_ms) >= 0))
 );
 create index attempts_of_a_provider
   on public.provider_upload_attempts (site_id, provider_key, created_at desc);

@@ -3,10 +3,9 @@ create table private.open_upload_batches (
   batch_id uuid primary key,
   site_id uuid not null,
   provider_key text not null,
-  pipeline text not null,
+  pipeline private.upload_pipeline not null,
   claimed_count int not null,
-  started_at timestamptz not null,
-  constraint pipeline_is_known check (pipeline in ('seals', 'signals'))
+  started_at timestamptz not null
 );
 create index open_batches_by_age on private.open_upload_batches (started_at);
 alter table private.open_upload_batches enable row level security;
@@ -19,9 +18,11 @@ create function private.start_batch(
 language plpgsql security definer set search_path = ''
 as $$
 begin
-  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-      claimed_count, created_at)
-    values (p_site_id, p_provider_key, p_batch_id, 'STARTED', p_claimed, private.current_moment());
+  with started as (
+    insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
+        claimed_count, created_at)
+      values (p_site_id, p_provider_key, p_batch_id, 'STARTED', p_claimed,
+        private.current_moment()))
   insert into private.open_upload_batches (batch_id, site_id, provider_key, pipeline,
       claimed_count, started_at)
     values (p_batch_id, p_site_id, p_provider_key, p_pipeline, p_claimed,
@@ -92,8 +93,8 @@ $$;
 
 -- finish_success: finish_batch for a batch that arrived whole, while the circuit is closed without
 -- a failure. The caller shares the lock of the health row, so this does not write to it, but for
--- the time of the last success, at most once a minute and only if nobody else shares it now. It
--- leaves the metrics to the caller.
+-- the time of the last success, at most once a minute and only if nobody else shares it now.
+--   Takes    p_is_new: whether that time is due.
 --   Returns  whether this call finished it.
 create function private.finish_success(
   p_site_id uuid, p_provider_key text, p_batch_id uuid, p_batch jsonb, p_completed int,
@@ -104,15 +105,21 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
 begin
-  delete from private.open_upload_batches o
-    where o.batch_id = p_batch_id and o.site_id = p_site_id;
+  with finished as (
+    delete from private.open_upload_batches o
+      where o.batch_id = p_batch_id and o.site_id = p_site_id returning o.batch_id),
+  counted as (
+    insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,
+        retry, at)
+      select p_site_id, p_provider_key, p_completed, p_completed, 0, 0, v_now from finished)
+  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
+      completed_count, failed_count, retry_count, duration_ms, provider_request_id, created_at)
+    select p_site_id, p_provider_key, f.batch_id, 'FINISHED', p_completed, 0, 0,
+      (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256), v_now
+    from finished f;
   if not found then
     return false;
   end if;
-  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-      completed_count, failed_count, retry_count, duration_ms, provider_request_id, created_at)
-    values (p_site_id, p_provider_key, p_batch_id, 'FINISHED', p_completed, 0, 0,
-      (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256), v_now);
   if p_is_new then
     update public.provider_health_state h set last_success_at = v_now, updated_at = v_now
       where h.ctid = (
@@ -164,13 +171,9 @@ begin
         'WORKER_LOST', 'TRANSIENT', v_now
       from dead d),
   counted as (
-    insert into public.provider_upload_metrics as m (site_id, provider_key, attempts_total,
-        retry_total, updated_at)
-      select d.site_id, d.provider_key, sum(d.claimed_count), sum(d.claimed_count), v_now
-      from dead d group by 1, 2 order by 1, 2
-      on conflict (site_id, provider_key) do update
-        set attempts_total = m.attempts_total + excluded.attempts_total,
-            retry_total = m.retry_total + excluded.retry_total, updated_at = excluded.updated_at)
+    insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,
+        retry, at)
+      select d.site_id, d.provider_key, d.claimed_count, 0, 0, d.claimed_count, v_now from dead d)
   select count(*) into v_ended from dead;
   update public.provider_health_state h
     set state = 'OPEN', next_probe_at = private.next_probe(), probe_token = null,

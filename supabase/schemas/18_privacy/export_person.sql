@@ -82,7 +82,7 @@ as $$
     'identifiersHandedOut', private.rows_json(array(
       select to_jsonb(i) - 'salt' from public.dispatch_identifiers i
         join public.offline_conversion_queue q on q.id = i.queue_id
-      where q.sale_id = any (p.sale_ids) order by i.handed_at)),
+      where q.sale_id = any (p.sale_ids) and q.attempt_count > 0 order by i.handed_at)),
     'visits', private.rows_json(array(
       select to_jsonb(s) from public.sessions s
       where s.site_id = p_site.id and s.visitor_id = any (p.visitors) order by s.started_at)),
