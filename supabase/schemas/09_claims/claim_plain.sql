@@ -38,7 +38,7 @@ begin
       gen_random_uuid() as salt
     from private.queue_open q
     where q.site_id = p_site.id and q.provider_key = p_provider_key
-      and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
+      and q.state in ('QUEUED', 'RETRY') and q.claim_token is null and q.is_plain
       and q.eligible_at <= v_now and q.not_before <= v_now and q.click_expires_at > v_now
       and (q.eligible_at, q.created_at, q.id)
         > (v_after_at, v_after_created, v_after_id)
@@ -49,8 +49,7 @@ begin
     from (select count(*) from due) d),
   taken as (
     update private.queue_open q
-      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token, claims = array[p_token],
-          attempt_count = 1, next_retry_at = null, updated_at = v_now,
+      set claimed_at = v_now, claim_token = p_token, claims = array[p_token], attempt_count = 1,
           handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
           conversion_name = p_name, conversion_action = p_action, handed_via = p_via,
           claimed_in = n.lines[case q.status when 'QUEUED' then 1 else 2 end],
@@ -89,6 +88,11 @@ begin
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
       select t.id, p_site.id, t.gclid, t.wbraid, t.gbraid, t.phone, t.email, t.salt, v_now
       from taken t),
+  leased as (
+    insert into private.queue_leases as l (token, site_id, claimed_at, row_ids)
+      select p_token, p_site.id, v_now, array_agg(t.id) from taken t having count(*) > 0
+      on conflict (token) do update   -- hand_out claimed others under the same token
+        set row_ids = l.row_ids || excluded.row_ids),
   sums as materialized (
     select t.status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
       count(*) as n, sum(t.value_cents) as value_cents

@@ -61,6 +61,8 @@ begin
       p_token, true, null)).moved;
   end if;
   if v_moved = v_given and v_site.id is not null then
+    delete from private.queue_leases l
+      where l.token = p_token and cardinality(l.row_ids) = v_moved;
     v_is_first := private.finish_success(p_site_id, p_provider_key, p_token, p_batch, v_moved,
       v_is_new);
     if p_limit > 0 and not v_is_quota and not private.is_paused(v_site) then
