@@ -74,5 +74,6 @@ async function copySeal(sql: postgres.Sql, pattern: Sealed, rows: number): Promi
       from (select x.*, case when x.share < 0.92 then 'COMPLETED' when x.share < 0.97 then 'FAILED' when x.share < 0.98 then 'RETRY'
               when x.share < 0.999 then 'QUEUED' else 'PROCESSING' end as status from made x) m, public.offline_conversion_queue q
       where q.id = ${pattern.id}`;
+    await tx`insert into private.queue_leases select claim_token, site_id, claimed_at, array[id] from private.queue_open where claim_token is not null`;
   });
 }
