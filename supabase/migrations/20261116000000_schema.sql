@@ -3988,7 +3988,7 @@ begin
           updated_at = v_now
       from public.sites t
       where q.sale_id = v_sale.id and t.id = q.site_id and q.kind = 'CONVERSION'
-        and q.status = any (private.waiting_states());
+        and q.state = any (private.waiting_states()) and q.claim_token is null;
   end loop;
 end
 $$;
@@ -5435,7 +5435,7 @@ as $$
   select exists (
     select from public.offline_conversion_queue q
     where q.sale_id = p_sale_id and q.kind = 'RETRACT'
-      and (q.attempt_count > 0 or q.status = 'COMPLETED'))
+      and (q.attempt_count > 0 or q.state = 'COMPLETED'))
 $$;
 create function private.retract_after_all(p_sale public.sales, p_actor private.actor) returns void
 language plpgsql security definer set search_path = ''
@@ -5445,7 +5445,7 @@ declare
 begin
   perform private.act(p_actor, 'SEAL');
   update public.offline_conversion_queue q
-    set status = 'QUEUED',
+    set state = 'QUEUED',
         next_retry_at = null,
         attempt_base = q.attempt_count,
         provider_error_code = null,
@@ -5455,12 +5455,12 @@ begin
     from public.sales s
     where s.call_id in (p_sale.call_id, p_sale.sibling_call_id) and s.status = 'CANCELED'
       and s.delivery_block is null and s.occurred_at > v_now - private.adjustments_end()
-      and q.sale_id = s.id and q.kind = 'RETRACT' and q.status = 'FAILED'
+      and q.sale_id = s.id and q.kind = 'RETRACT' and q.state = 'FAILED'
       and q.provider_error_code not in ('SUPERSEDED', 'NEVER_ARRIVED')
       and not exists (
         select from public.offline_conversion_queue o
         where o.sale_id = s.id and o.kind = 'RETRACT'
-          and (o.status <> 'FAILED' or o.created_at > q.created_at));
+          and (o.state <> 'FAILED' or o.created_at > q.created_at));
 end
 $$;
 
@@ -5776,7 +5776,7 @@ begin
           select from public.provider_dispatches d where d.sale_id = s.id)
         when 'waiting' then exists (
           select from public.offline_conversion_queue q
-          where q.sale_id = s.id and q.status = any (private.open_states()))
+          where q.sale_id = s.id and q.state = any (private.waiting_states()))
         when 'failed' then exists (
             select from public.offline_conversion_queue q
             where q.sale_id = s.id and q.status = 'FAILED'
@@ -6771,13 +6771,14 @@ create function private.close_waiting(
 language sql security definer set search_path = ''
 as $$
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, last_error = p_message,
+    set state = 'FAILED', next_retry_at = null, last_error = p_message,
         provider_error_code = p_code,
         provider_error_category =
           case p_code when 'ADJUSTMENT_EXPIRED' then 'VALIDATION' else 'DETERMINISTIC_SKIP' end,
         updated_at = private.current_moment()
     where q.sale_id = p_sale_id and q.kind = any (p_kinds)
-      and (q.status = any (private.waiting_states()) or (q.status = 'FAILED'
+      and q.claim_token is null
+      and (q.state = any (private.waiting_states()) or (q.state = 'FAILED'
         and (q.next_retry_at is not null or q.provider_error_category = 'AUTH')))
 $$;
 create function private.adjustment_expired_message() returns text
@@ -6807,7 +6808,7 @@ as $$
   from (
     select q.* from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
     where q.site_id = p_site_id and q.provider_key = 'google_ads'
-      and q.status = any (private.waiting_states())
+      and q.state = any (private.waiting_states()) and q.claim_token is null
       and (s.seal_status = 'sealed' or q.kind = 'RETRACT')
       and q.not_before <= private.current_moment()
       and q.eligible_at <= private.current_moment()
@@ -6894,32 +6895,21 @@ create table public.offline_conversion_queue (
   is_plain boolean not null default false,
   provider_key text not null default 'google_ads',
   kind private.queue_kind not null default 'CONVERSION',
-  status text not null default 'QUEUED',
+  state text not null default 'QUEUED',
   order_id text not null,
   snapshot_id uuid not null,
   value_cents bigint not null,
   currency text not null,
   conversion_time timestamptz not null,
-  conversion_name text,
-  conversion_action text,
   click_expires_at timestamptz not null,
   not_before timestamptz not null,
   next_retry_at timestamptz,
   eligible_at timestamptz not null
     generated always as (coalesce(next_retry_at, '-infinity')) stored,
-  attempt_count int not null default 0,
   attempt_base int not null default 0,
   free_waits private.free_waits not null default 0,
-  claimed_at timestamptz,
-  claim_token uuid,
-  claims uuid[] not null default '{}',
-  identifiers_hash text,
-  click_kind text,
-  handed_snapshot_id uuid,
-  handed_value_cents bigint,
-  handed_values_differ boolean not null default false,
-  handed_via text,
-  handed_vias_differ boolean not null default false,
+  tries int not null generated always as (
+    case when claim_token is null then attempt_count else attempt_count - 1 end) stored,
   may_have_arrived boolean not null default false,
   last_error private.error_message,
   provider_error_code private.error_code,
@@ -6928,6 +6918,11 @@ create table public.offline_conversion_queue (
   attempt_error_code private.error_code,
   attempt_error_category private.error_category,
   by_hand_reason private.by_hand_reason,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  channel text,
+  click_kind text,
+  identifiers_hash text,
   uploaded_at timestamptz,
   transport private.transport,
   provider_request_id private.provider_text,
@@ -6937,12 +6932,22 @@ create table public.offline_conversion_queue (
   verdict_reason private.provider_text,
   verdict_at timestamptz,
   is_retryable boolean not null default false,
-  created_at timestamptz not null,
-  updated_at timestamptz not null,
-  claimed_in bigint,
   delivered_in bigint,
-  channel text
-) partition by list (status);
+  attempt_count int not null default 0,
+  claimed_at timestamptz,
+  claim_token uuid,
+  claimed_in bigint,
+  handed_snapshot_id uuid,
+  handed_value_cents bigint,
+  handed_values_differ boolean not null default false,
+  handed_vias_differ boolean not null default false,
+  handed_via text,
+  conversion_name text,
+  conversion_action text,
+  claims uuid[] not null default '{}',
+  status text not null
+    generated always as (case when claim_token is null then state else 'PROCESSING' end) stored
+) partition by list (state);
 
 -- 08_queue/queue_delivered.sql
 create table private.queue_delivered partition of public.offline_conversion_queue (
@@ -7015,7 +7020,7 @@ declare
   v_is_again boolean := p_standing.verdict is not distinct from 'UNKNOWN'
     and (p_standing.kind = p_again or exists (select from public.offline_conversion_queue q
       where q.sale_id = p_sale.id and q.kind = p_standing.kind
-        and q.status = any (private.open_states()) and q.created_at >= p_standing.dispatched_at));
+        and q.state = any (private.waiting_states()) and q.created_at >= p_standing.dispatched_at));
   v_is_resendable boolean := p_standing.id is null
     or (coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null
       and p_standing.verdict is not distinct from 'UNKNOWN'
@@ -7030,7 +7035,7 @@ begin
       or v_is_again and p_standing.kind = 'RESTATE'
       -- One that was handed out since and never completed may have arrived.
       or exists (select from public.offline_conversion_queue q
-        where q.sale_id = p_sale.id and q.kind = 'RESTATE' and q.status <> 'COMPLETED'
+        where q.sale_id = p_sale.id and q.kind = 'RESTATE' and q.state <> 'COMPLETED'
           and q.created_at >= p_standing.dispatched_at
           and (q.handed_value_cents <> p_sale.amount_cents or q.handed_values_differ))
       then 'RESTATE' end;
@@ -7092,12 +7097,13 @@ begin
   update public.offline_conversion_queue q
     set snapshot_id = v_newest.id, value_cents = v_newest.amount_cents, updated_at = v_now
     where q.sale_id = p_sale_id and q.kind = v_needed
-      and q.status = any (private.waiting_states()) and q.snapshot_id <> v_newest.id;
+      and q.state = any (private.waiting_states()) and q.claim_token is null
+      and q.snapshot_id <> v_newest.id;
   if v_needed = 'CONVERSION' then
     -- The row of a sale that was cancelled and sealed again is queued again: the same conversion
     -- with the same order id.
     update public.offline_conversion_queue q
-      set status = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents,
+      set state = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents,
           next_retry_at = null, attempt_base = q.attempt_count,
           provider_error_code = null, provider_error_category = null, last_error = null,
           updated_at = v_now,
@@ -7105,7 +7111,7 @@ begin
             select make_interval(mins => s.send_delay_minutes)
             from public.sites s where s.id = q.site_id))
       where q.id = (select x.id from public.offline_conversion_queue x
-        where x.sale_id = p_sale_id and x.kind = 'CONVERSION' and x.status = 'FAILED'
+        where x.sale_id = p_sale_id and x.kind = 'CONVERSION' and x.state = 'FAILED'
           and x.provider_error_code = 'SALE_CANCELLED'
         order by x.created_at desc, x.id desc limit 1);
   end if;
@@ -7116,13 +7122,13 @@ begin
            having count(*) < 5 and (array_agg(d.is_retryable
              order by d.dispatched_at desc, d.id desc))[1])
          and not exists (select from public.offline_conversion_queue q
-           where q.sale_id = p_sale_id and q.kind = 'CONVERSION' and q.status <> 'COMPLETED'))
+           where q.sale_id = p_sale_id and q.kind = 'CONVERSION' and q.state <> 'COMPLETED'))
      or not exists (select from public.offline_conversion_queue q
        where q.sale_id = p_sale_id and q.kind = v_needed
-         and (q.status = any (private.open_states()) or v_needed = 'CONVERSION'
+         and (q.state = any (private.waiting_states()) or v_needed = 'CONVERSION'
            -- An operator retries one that failed with this value: retried automatically, it
            -- would fail for ever.
-           or (q.status = 'FAILED' and q.snapshot_id = v_newest.id
+           or (q.state = 'FAILED' and q.snapshot_id = v_newest.id
              and q.provider_error_code <> 'SUPERSEDED')
            -- So is one that Google rejected.
            or (q.snapshot_id = v_newest.id and exists (
@@ -7271,7 +7277,7 @@ begin
       when a.status = 'FAILED'
         and exists (select from public.offline_conversion_queue o
           where o.sale_id = a.sale_id and o.provider_key = a.provider_key and o.kind = a.kind
-            and o.status = any (private.open_states()))
+            and o.state = any (private.waiting_states()))
         then 'ALREADY_QUEUED' end as why
     from aimed a)
   -- Two closed rows of one sale cannot both be opened: the newest is.
@@ -7334,8 +7340,8 @@ begin
     when v_row.status in ('FAILED', 'RETRY') then 'RETRY_SELECTED'
     else 'RESET_TO_QUEUED' end);
   update public.offline_conversion_queue q
-    set status = v_to, claimed_at = null, claim_token = null, next_retry_at = null,
-        updated_at = v_now,
+    set state = v_to, claimed_at = null, claim_token = null, next_retry_at = null,
+        updated_at = v_now, is_plain = q.is_plain and q.attempt_count = 0,
         attempt_base = case v_to when 'QUEUED' then q.attempt_count else q.attempt_base end,
         may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING',
         provider_error_code =
@@ -7486,14 +7492,42 @@ create domain private.request_status as text
   constraint request_status_is_known
     check (value in ('PROCESSING', 'SUCCESS', 'PARTIAL_SUCCESS', 'FAILED', 'LOST'));
 
+-- 08_queue/queue_leases.sql
+create table private.queue_leases (
+  token uuid primary key,
+  site_id uuid not null,
+  claimed_at timestamptz not null,
+  row_ids uuid[] not null
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+create view private.queue_in_flight as
+  select q.*, l.claimed_at as leased_at
+  from private.queue_leases l
+    cross join lateral unnest(l.row_ids) i (id)
+    join public.offline_conversion_queue q on q.id = i.id and q.claim_token = l.token
+      and q.site_id = l.site_id and q.state in ('QUEUED', 'RETRY');
+create function private.end_leases(p_tokens uuid[]) returns void
+language plpgsql security definer set search_path = ''
+as $$
+declare
+  v_tokens uuid[] := array(
+    select l.token from private.queue_leases l where l.token = any (p_tokens)
+    for update skip locked);
+begin
+  delete from private.queue_leases l
+    where l.token = any (v_tokens) and not exists (
+      select from private.queue_open q where q.id = any (l.row_ids) and q.claim_token = l.token);
+end
+$$;
+
 -- 08_queue/queue_open.sql
 create table private.queue_open partition of public.offline_conversion_queue (
   primary key (id),
   foreign key (sale_id) references public.sales (id),
-  constraint processing_rows_have_a_claim
-    check ((status = 'PROCESSING') = (claimed_at is not null and claim_token is not null)),
+  constraint processing_rows_have_a_claim check ((claimed_at is null) = (claim_token is null)
+    and case when claim_token is null then attempt_count = 0 or not is_plain
+      else state <> 'FAILED' end),
   constraint open_rows_were_not_uploaded check (uploaded_at is null and delivered_in is null),
-  constraint failed_rows_say_why check (status <> 'FAILED'
+  constraint failed_rows_say_why check (state <> 'FAILED'
     or (provider_error_code is not null and provider_error_category is not null)),
   constraint attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
   constraint handed_out_rows_have_a_name
@@ -7502,9 +7536,9 @@ create table private.queue_open partition of public.offline_conversion_queue (
     check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
   constraint only_adjustments_are_made_by_hand
     check (by_hand_reason is null or kind <> 'CONVERSION')
-) for values in ('QUEUED', 'RETRY', 'PROCESSING', 'FAILED')
+) for values in ('QUEUED', 'RETRY', 'FAILED')
 with (
-  fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  fillfactor = 33, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.02
 );
 create function private.require_sealed_sale() returns trigger
@@ -7675,7 +7709,8 @@ begin
     insert into private.queue_moves (queue_id, site_id, from_status, to_status, reason,
         actor_kind, actor_id, attempt_count, provider_error_code, created_at)
       select n.id, n.site_id, o.status, n.status, v_reason,
-        v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
+        v_kind, v_actor, n.attempt_count, n.provider_error_code,
+        greatest(n.updated_at, n.claimed_at)   -- a claim leaves updated_at
       from after_rows n join before_rows o on o.id = n.id;
   end if;
   return null;
@@ -7692,19 +7727,19 @@ as $$
   from (
     select x.created_at from (
       (select q.created_at from public.offline_conversion_queue q
-        where q.site_id = p_site_id and q.status = 'COMPLETED' and q.created_at >= p_from
+        where q.site_id = p_site_id and q.state = 'COMPLETED' and q.created_at >= p_from
         order by q.created_at limit p_rows + 1)
       union all
       (select q.created_at from public.offline_conversion_queue q
-        where q.site_id = p_site_id and q.status = 'FAILED' and q.created_at >= p_from
+        where q.site_id = p_site_id and q.state = 'FAILED' and q.created_at >= p_from
         order by q.created_at limit p_rows + 1)
       union all
       (select q.created_at from public.offline_conversion_queue q
-        where q.site_id = p_site_id and q.status = 'QUEUED' and q.created_at >= p_from
+        where q.site_id = p_site_id and q.state = 'QUEUED' and q.created_at >= p_from
         order by q.created_at limit p_rows + 1)
       union all
       (select q.created_at from public.offline_conversion_queue q
-        where q.site_id = p_site_id and q.status = 'RETRY' and q.created_at >= p_from
+        where q.site_id = p_site_id and q.state = 'RETRY' and q.created_at >= p_from
         order by q.created_at limit p_rows + 1)) x
     order by x.created_at limit p_rows + 1) t
 $$;
@@ -7717,17 +7752,11 @@ as $$
       case q.status when 'FAILED' then q.provider_error_code else '' end as code,
       case q.status when 'FAILED' then q.provider_error_category else '' end as category,
       count(*) as row_count, sum(q.value_cents) as value_cents
-    from (
-      select x.* from unnest(private.resting_states()) s (status)
+    from unnest(private.resting_states()) s (state)
       cross join lateral (
-        select q.* from public.offline_conversion_queue q
-        where q.site_id = p_site_id and q.created_at >= p_from and q.created_at < p_to
-          and q.status = s.status
-          and q.status = any (private.resting_states())) x   -- an index holds these
-      union all
-      select q.* from public.offline_conversion_queue q
-      where q.site_id = p_site_id and q.created_at >= p_from and q.created_at < p_to
-        and q.status = 'PROCESSING') q
+        select x.* from public.offline_conversion_queue x
+        where x.site_id = p_site_id and x.created_at >= p_from and x.created_at < p_to
+          and x.state = s.state) q   -- an index holds these
     group by 1, 2, 3, 4, 5),
   taken as (
     delete from private.queue_count_deltas d
@@ -7841,8 +7870,8 @@ begin
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
     select q.id, q.sale_id from private.queue_open q
     where q.id = any (p_ids) and q.site_id = p_site_id and not v_is_paused
-      and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
-      and q.not_before <= v_now and q.eligible_at <= v_now
+      and q.state = any (private.waiting_states()) and q.claim_token is null
+      and q.kind = 'CONVERSION' and q.not_before <= v_now and q.eligible_at <= v_now
       and q.click_expires_at > v_now
       and q.attempt_count - q.attempt_base < p_max_attempts
       and not exists (select from private.held_sales h
@@ -7879,7 +7908,7 @@ begin
         from private.sendable_queue q
         where q.site_id = p_site_id and q.provider_key = p_provider_key
           and q.attempt_count - q.attempt_base < p_max_attempts
-          and not (q.is_plain and q.attempt_count = 0)
+          and not q.is_plain
         order by q.eligible_at, q.created_at, q.id limit p_limit for update skip locked) t;
   end if;
 end
@@ -7893,7 +7922,8 @@ as $$
     select t.is_plain from (
       (select true as is_plain, q.eligible_at, q.created_at, q.id from private.queue_open q
        where q.site_id = p_site_id and q.provider_key = p_provider_key
-         and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
+         and q.state in ('QUEUED', 'RETRY') and q.claim_token is null
+         and q.is_plain
          and q.eligible_at <= private.current_moment() and q.not_before <= private.current_moment()
          and q.click_expires_at > private.current_moment()
        order by q.eligible_at, q.created_at, q.id limit p_limit)
@@ -7928,7 +7958,7 @@ declare
 begin
   if exists (select from private.queue_open q
       where q.site_id = p_site_id and q.provider_key = p_provider_key
-        and q.status in ('QUEUED', 'RETRY') and not (q.is_plain and q.attempt_count = 0)
+        and q.state in ('QUEUED', 'RETRY') and not q.is_plain and q.claim_token is null
         and q.eligible_at <= private.current_moment()) then
     v_due := private.lock_due(
       p_site_id, p_provider_key, p_limit, p_max_attempts, p_by.transport, false);
@@ -8018,7 +8048,7 @@ begin
     select q.ctid as tid, q.id, q.sale_id, q.status, q.eligible_at, q.created_at
     from private.queue_open q
     where q.site_id = p_site_id and q.provider_key = p_provider_key
-      and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
+      and q.state in ('QUEUED', 'RETRY') and q.claim_token is null and q.is_plain
       and q.eligible_at <= v_now and q.not_before <= v_now and q.click_expires_at > v_now
       and (q.eligible_at, q.created_at, q.id)
         > (v_after_at, v_after_created, v_after_id)
@@ -8030,9 +8060,8 @@ begin
     from (select count(*) from due) d),
   taken as (
     update private.queue_open q
-      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_by.token,
-          claims = array[p_by.token],
-          attempt_count = 1, next_retry_at = null, updated_at = v_now,
+      set claimed_at = v_now, claim_token = p_by.token, claims = array[p_by.token],
+          attempt_count = 1,
           handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
           conversion_name = p_by.name, conversion_action = p_by.action,
           handed_via = p_by.transport,
@@ -8078,6 +8107,11 @@ begin
         set gclid = excluded.gclid, wbraid = excluded.wbraid, gbraid = excluded.gbraid,
             customer_hash = excluded.customer_hash, email_hash = excluded.email_hash,
             salt = excluded.salt, handed_at = excluded.handed_at),
+  leased as (
+    insert into private.queue_leases as l (token, site_id, claimed_at, row_ids)
+      select p_by.token, p_site_id, v_now, array_agg(t.id) from taken t having count(*) > 0
+      on conflict (token) do update   -- hand_out claimed others under the same token
+        set row_ids = l.row_ids || excluded.row_ids),
   sums as materialized (
     select t.status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
       count(*) as n, sum(t.value_cents) as value_cents
@@ -8177,7 +8211,8 @@ begin
   select array_agg(distinct q.sale_id) filter (where q.kind = 'RETRACT' or not q.is_certain
         or s.status <> 'CONFIRMED' or s.amount_cents <> q.value_cents
         or exists (select from private.queue_open o where o.sale_id = q.sale_id
-          and (o.status = any (private.waiting_states()) or o.next_retry_at is not null))),
+          and o.claim_token is null
+          and (o.state = any (private.waiting_states()) or o.next_retry_at is not null))),
       array_agg(distinct q.sale_id) filter (where s.delivery_block is not null)
     into v_changed, v_unblocked
     from private.queue_delivered q join public.sales s on s.id = q.sale_id
@@ -8297,7 +8332,7 @@ begin
         coalesce((p_by_hand).amount_cents, q.handed_value_cents, q.value_cents) as sent_cents),
   kept as (
     insert into private.queue_delivered (id, site_id, sale_id, call_id, is_plain, provider_key,
-        kind, status, order_id, snapshot_id, value_cents, currency, conversion_time,
+        kind, state, order_id, snapshot_id, value_cents, currency, conversion_time,
         conversion_name, conversion_action, click_expires_at, not_before, attempt_count,
         attempt_base, free_waits, claims, identifiers_hash, click_kind, handed_snapshot_id,
         handed_value_cents, handed_values_differ, handed_via, handed_vias_differ,
@@ -8414,7 +8449,7 @@ begin
     p_max_attempts, null, true);
   perform private.act(('system', null)::private.actor, 'DEFERRED');
   update public.offline_conversion_queue q
-    set status = 'RETRY',
+    set state = 'RETRY',
         next_retry_at = p_until + random() * make_interval(secs => p_jitter_seconds),
         provider_error_code = left(p_code, 64), provider_error_category = 'TRANSIENT',
         last_error = left(p_message, 1024), updated_at = private.current_moment()
@@ -8537,8 +8572,8 @@ declare
 begin
   with ended as (
     update public.offline_conversion_queue q
-      set claimed_at = null, claim_token = null, updated_at = v_now,
-          status = case when b.by_hand is not null or b.is_again and o.outcome = 'RETRY'
+      set claimed_at = null, claim_token = null, is_plain = false, updated_at = v_now,
+          state = case when b.by_hand is not null or b.is_again and o.outcome = 'RETRY'
             then 'RETRY' else 'FAILED' end,
           next_retry_at = case when b.is_again then coalesce(o.retry_at,
             v_now + private.retry_delay(q.attempt_count - q.attempt_base
@@ -8586,8 +8621,9 @@ begin
             and not (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_over,
           p_token is not null and o.category = 'TRANSIENT'
             and (not o.asks_to_wait or o.code is null) as is_unanswered) b
-      where q.id = o.id and q.status = 'PROCESSING'
-        and (p_token is null or q.claim_token = p_token)
+      where q.id = o.id and q.state in ('QUEUED', 'RETRY')
+        and case when p_token is null then q.claim_token is not null
+          else q.claim_token = p_token end
       returning q.id, q.status, q.kind, q.sale_id,
         b.is_over and o.code = 'CONVERSION_NOT_FOUND' as is_not_there)
   select array_agg(e.id) filter (where e.is_not_there),
@@ -8619,8 +8655,7 @@ declare
 begin
   with claimed as (
     update public.offline_conversion_queue q
-      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token,
-          attempt_count = q.attempt_count + 1, next_retry_at = null, updated_at = v_now,
+      set claimed_at = v_now, claim_token = p_token, attempt_count = q.attempt_count + 1,
           snapshot_id = r.id, value_cents = r.amount_cents,
           handed_snapshot_id = r.id, handed_value_cents = r.amount_cents,
           handed_values_differ = q.handed_values_differ
@@ -8644,8 +8679,7 @@ begin
           handed_vias_differ = q.handed_vias_differ or coalesce(q.handed_via <> i.via, false),
           click_kind = private.click_kind(s),
           identifiers_hash = private.identifiers_hash(
-            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email),
-          is_plain = q.is_plain and q.attempt_count = 0
+            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)
       -- Each row has its own salt: one for the batch would stay with the rows that are kept.
       from (
           select u.*, gen_random_uuid() as salt
@@ -8668,7 +8702,7 @@ begin
           case when said.consent is not null
             then coalesce(s.customer_hash, private.phone_to_send(c)) end as phone,
           case when said.consent is not null then s.email_hash end as email) person
-      where q.id = i.id and q.status = any (private.waiting_states())
+      where q.id = i.id and q.state = any (private.waiting_states()) and q.claim_token is null
         and s.delivery_block is null
         -- The visitor's choice since then; what Google has may still be corrected.
         and (q.kind <> 'CONVERSION'
@@ -8687,7 +8721,10 @@ begin
       on conflict (queue_id) do update
         set gclid = excluded.gclid, wbraid = excluded.wbraid, gbraid = excluded.gbraid,
             customer_hash = excluded.customer_hash, email_hash = excluded.email_hash,
-            salt = excluded.salt, handed_at = excluded.handed_at)
+            salt = excluded.salt, handed_at = excluded.handed_at),
+  leased as (
+    insert into private.queue_leases (token, site_id, claimed_at, row_ids)
+      select p_token, c.site_id, v_now, array_agg(c.id) from claimed c group by c.site_id)
   select coalesce(jsonb_agg(jsonb_build_object(
       'id', c.id,
       'saleId', c.sale_id,
@@ -8767,7 +8804,7 @@ begin
       'refused', coalesce(jsonb_agg(i.id order by i.id) filter (where q.id is null), '[]'))
     from (select distinct u.id from unnest(p_ids) u (id)) i
       left join public.offline_conversion_queue q
-        on q.id = i.id and q.site_id = p_site_id and q.status = 'COMPLETED');
+        on q.id = i.id and q.site_id = p_site_id and q.state = 'COMPLETED');
 end
 $$;
 create function private.reserved_codes() returns text[]
@@ -8843,10 +8880,10 @@ begin
   free as materialized (
     select q.id from public.offline_conversion_queue q
     where q.id in (select g.id from given g) and q.site_id = p_site_id
-      and q.status = any (private.waiting_states())
+      and q.state = any (private.waiting_states()) and q.claim_token is null
     for update skip locked)
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64),
+    set state = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64),
         provider_error_category = 'VALIDATION', last_error = left(g.message, 1024),
         updated_at = private.current_moment()
     from free f join given g on g.id = f.id where q.id = f.id;
@@ -8930,7 +8967,7 @@ create view private.sendable_queue as
        where q.kind <> 'CONVERSION' and b.sale_id = q.sale_id
          and b.provider_key = q.provider_key and b.waits_for is null) as adjusts_via
     from private.queue_open q) x
-  where x.status = any (private.waiting_states())
+  where x.state = any (private.waiting_states()) and x.claim_token is null
     and x.eligible_at <= (select private.current_moment())
     and x.not_before <= (select private.current_moment())
     and (x.click_expires_at > (select private.current_moment())) is true
@@ -9096,6 +9133,7 @@ begin
       select coalesce(jsonb_agg(r), '[]') from jsonb_array_elements(v_results) r
       where r ->> 'outcome' <> 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids)), p_max_attempts);
   end if;
+  perform private.end_leases(array[p_token]);
   v_retried := (v_ended ->> 'retried')::int;
   v_failed := (v_ended ->> 'failed')::int;
   if p_batch is not null then
@@ -9131,28 +9169,28 @@ declare
 begin
   perform private.act(('system', null)::private.actor, 'ATTEMPT_CAP');
   select array_agg(t.id), array_agg(t.sale_id) into v_lost, v_sale_ids from (
-    select q.id, q.sale_id from public.offline_conversion_queue q
-    where q.status = 'PROCESSING' and q.attempt_count - q.attempt_base >= p_max_attempts
-      and q.claimed_at <= v_now - v_claim_age
-    order by q.claimed_at limit 5000) t;
+    select q.id, q.sale_id from private.queue_in_flight q
+    where q.leased_at <= v_now - v_claim_age
+      and q.attempt_count - q.attempt_base >= p_max_attempts
+    order by q.leased_at limit 5000) t;
   v_sale_ids := private.free_sales(v_sale_ids);
   with waiting as materialized (
     select q.id from public.offline_conversion_queue q
-    where q.status = any (private.waiting_states()) and q.attempt_count > q.attempt_base
-      and q.attempt_count - q.attempt_base >= p_max_attempts
+    where q.state = any (private.waiting_states()) and q.claim_token is null
+      and q.tries > q.attempt_base and q.tries - q.attempt_base >= p_max_attempts
       and q.updated_at <= v_now - v_age
     order by q.updated_at limit 5000 for update skip locked),
   lost as materialized (
     select q.id from public.offline_conversion_queue q
     where q.id = any (v_lost) and q.sale_id = any (v_sale_ids)
-      and q.status = 'PROCESSING' and q.attempt_count - q.attempt_base >= p_max_attempts
+      and q.claim_token is not null and q.attempt_count - q.attempt_base >= p_max_attempts
       and q.claimed_at <= v_now - v_claim_age
     for update skip locked),
   capped as (
     update public.offline_conversion_queue q
-      set status = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null,
+      set state = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null,
           provider_error_code = 'MAX_ATTEMPTS', provider_error_category = 'PERMANENT',
-          last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now,
+          last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now, is_plain = false,
           may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING'
       from (select w.id from waiting w union all select l.id from lost l) t
       where q.id = t.id returning q.id, q.sale_id, q.kind)
@@ -9207,19 +9245,18 @@ declare
 begin
   perform private.act(('system', null)::private.actor, 'RECOVERED');
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
-    select q.id, q.sale_id from public.offline_conversion_queue q
-    where q.status = 'PROCESSING' and q.claimed_at <= v_now - p_age
-    order by q.claimed_at limit 2000) t;
+    select q.id, q.sale_id from private.queue_in_flight q where q.leased_at <= v_now - p_age
+    order by q.leased_at limit 2000) t;
   v_sale_ids := private.free_sales(v_sale_ids);
   with mine as materialized (
     select q.id from public.offline_conversion_queue q
     where q.id = any (v_ids) and q.sale_id = any (v_sale_ids)
-      and q.status = 'PROCESSING' and q.claimed_at <= v_now - p_age
+      and q.claim_token is not null and q.claimed_at <= v_now - p_age
     order by q.id for update skip locked),
   back as (
     update public.offline_conversion_queue q
-      set status = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null,
-          updated_at = v_now, may_have_arrived = true
+      set state = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null,
+          updated_at = v_now, may_have_arrived = true, is_plain = false
       from mine m where q.id = m.id returning q.sale_id, q.kind)
   select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION'
       or s.status <> 'CONFIRMED' or s.delivery_block is not null)
@@ -9227,6 +9264,9 @@ begin
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);
   end loop;
+  perform private.end_leases(array(
+    select l.token from private.queue_leases l where l.claimed_at <= v_now - p_age
+    order by l.claimed_at limit 2000));
   return v_recovered;
 end
 $$;
@@ -9242,25 +9282,25 @@ begin
   perform private.act(('system', null)::private.actor, 'RETRY_DUE');
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
     select q.id, q.sale_id from public.offline_conversion_queue q
-    where q.status = 'FAILED' and q.next_retry_at <= v_now
+    where q.state = 'FAILED' and q.next_retry_at <= v_now
     order by q.next_retry_at limit 2000) t;
   v_sale_ids := private.free_sales(v_sale_ids);
   with due as materialized (
     select q.id from public.offline_conversion_queue q
     where q.id = any (v_ids) and q.sale_id = any (v_sale_ids)
-      and q.status = 'FAILED' and q.next_retry_at <= v_now
+      and q.state = 'FAILED' and q.next_retry_at <= v_now
     for update skip locked),
   judged as (
     select q.id, exists (select from public.offline_conversion_queue o
       where o.sale_id = q.sale_id and o.provider_key = q.provider_key and o.kind = q.kind
         and o.id <> q.id
-        and (o.status = any (private.open_states())
-          or (o.status = 'FAILED' and o.next_retry_at is not null and o.id > q.id)))
+        and (o.state = any (private.waiting_states())
+          or (o.state = 'FAILED' and o.next_retry_at is not null and o.id > q.id)))
       as is_superseded
     from public.offline_conversion_queue q join due on due.id = q.id),
   moved as (
     update public.offline_conversion_queue q
-      set status = case when j.is_superseded then 'FAILED' else 'RETRY' end,
+      set state = case when j.is_superseded then 'FAILED' else 'RETRY' end,
           next_retry_at = null, updated_at = v_now,
           provider_error_code =
             case when j.is_superseded then 'SUPERSEDED' else q.provider_error_code end,
@@ -9281,10 +9321,11 @@ begin
   perform private.act(('system', null)::private.actor, 'EXPIRED');
   with expired as materialized (
     select q.id from public.offline_conversion_queue q
-    where q.status = any (private.waiting_states()) and q.click_expires_at <= v_now
+    where q.state = any (private.waiting_states()) and q.claim_token is null
+      and q.click_expires_at <= v_now
     order by q.click_expires_at limit 2000 for update skip locked)
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, updated_at = v_now,
+    set state = 'FAILED', next_retry_at = null, updated_at = v_now,
         provider_error_category = 'VALIDATION',
         provider_error_code = case
           when q.kind = 'CONVERSION' then 'CLICK_EXPIRED' else 'ADJUSTMENT_EXPIRED' end,
@@ -9545,8 +9586,8 @@ begin
     from private.queue_totals(array[v_site.id]) t)
     || jsonb_build_object('expiring', (select count(*) from (
       select from public.offline_conversion_queue q
-      where q.site_id = v_site.id and q.status = any (private.waiting_states())
-        and q.click_expires_at <= p_until limit 10000) x),
+      where q.site_id = v_site.id and q.state = any (private.waiting_states())
+        and q.claim_token is null and q.click_expires_at <= p_until limit 10000) x),
       'viewsExpire', v_site.page_views_enabled
         and p_until > private.current_moment() + interval '3 days');
 end
@@ -9706,8 +9747,9 @@ as $$
         where o.key = 'seal' or p_site.signals_enabled
       union all
       select distinct q.conversion_name, 9 from public.offline_conversion_queue q
-        where q.site_id = p_site.id and q.status = any (private.waiting_states())
-          and q.kind = 'CONVERSION'
+        where q.site_id = p_site.id and q.state = any (private.waiting_states())
+          and not q.is_plain   -- an index holds these; a plain row that waits has no name
+          and q.claim_token is null and q.kind = 'CONVERSION'
           and q.conversion_name is not null and q.conversion_action is null
       union all
       select distinct g.conversion_name, 9 from public.marketing_signals g
@@ -9732,7 +9774,8 @@ as $$
     where q.id = any (array(
       select x.id from public.offline_conversion_queue x
       where x.site_id = p_site_id and x.kind <> 'CONVERSION'
-        and x.status = any (private.waiting_states()) and x.conversion_action is not null
+        and x.state = any (private.waiting_states()) and x.claim_token is null
+        and x.conversion_action is not null
         and (x.by_hand_reason is null or x.by_hand_reason = 'OTHER_ACCOUNT')
         and (x.by_hand_reason is null) = private.is_elsewhere(p_site_id, x.conversion_action)
       for update skip locked))
@@ -9881,7 +9924,7 @@ as $$
       join public.offline_conversion_queue q on q.site_id = a.site_id
         and q.provider_key = a.provider_key and q.conversion_name = a.conversion_name
         and q.provider_error_code = a.blocked_code
-    where a.site_id = p_site_id and a.provider_key = p_provider_key and q.status = 'FAILED'
+    where a.site_id = p_site_id and a.provider_key = p_provider_key and q.state = 'FAILED'
       and q.provider_error_category = 'VALIDATION' and q.handed_via is not null
       and q.attempt_error_code = q.provider_error_code
     union all
@@ -9905,7 +9948,7 @@ begin
   perform private.lock_with_sales(p_ids);
   perform private.act(p_actor, 'RELEASED');
   update public.offline_conversion_queue q
-    set status = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
+    set state = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
         updated_at = private.current_moment()
     from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, p_ids, null) j,
       public.provider_conversion_actions a
@@ -9930,7 +9973,7 @@ language sql stable security definer set search_path = ''
 as $$
   select array(
     select q.id from public.offline_conversion_queue q
-    where q.site_id = p_site_id and q.provider_key = p_provider_key and q.status = 'FAILED'
+    where q.site_id = p_site_id and q.provider_key = p_provider_key and q.state = 'FAILED'
       and q.provider_error_category = 'AUTH' and q.handed_via is not null
       and q.attempt_error_category = 'AUTH' and q.attempt_error_code = q.provider_error_code)
 $$;
@@ -9947,7 +9990,7 @@ begin
   perform private.lock_with_sales(v_ids);
   perform private.act(p_actor, 'RELEASED');
   update public.offline_conversion_queue q
-    set status = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
+    set state = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
         updated_at = v_now
     from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, v_ids, null) j
     where q.id = j.id and j.skipped is null and q.provider_error_category = 'AUTH';
@@ -10132,7 +10175,8 @@ as $$
     join private.standing_dispatches d
       on d.sale_id = q.sale_id and d.provider_key = q.provider_key and d.transport = 'script'
   where q.site_id = p_site_id and q.kind <> 'CONVERSION'
-    and q.status = any (private.waiting_states()) and q.by_hand_reason is null and p_to = 'api'
+    and q.state = any (private.waiting_states()) and q.claim_token is null
+    and q.by_hand_reason is null and p_to = 'api'
 $$;
 create function public.preview_delivery_switch(p_public_id text, p_to text) returns jsonb
 language plpgsql stable security definer set search_path = ''
@@ -10857,7 +10901,7 @@ begin
       else private.retry_delay(v_rejections) end);
   return p_is_retryable and exists (select from public.offline_conversion_queue q
     where q.sale_id = p_sale_id and q.kind = p_kind
-      and q.status = any (private.waiting_states()));
+      and q.state = any (private.waiting_states()) and q.claim_token is null);
 end
 $$;
 create function private.note_poll(
@@ -10924,7 +10968,7 @@ begin
           verdict_reason = left(s.reason, 256), verdict_at = v_now,
           is_retryable = coalesce(s.retryable, false), updated_at = v_now
       from private.queue_delivered x left join said s on s.index = x.record_index
-      where q.id = x.id and q.status = 'COMPLETED' and x.id = any (v_row_ids)
+      where q.id = x.id and q.state = 'COMPLETED' and x.id = any (v_row_ids)
         and coalesce(s.verdict, v_rest) is not null
         and (x.verdict is null
           or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, v_rest) <> 'UNKNOWN'))
@@ -11047,7 +11091,7 @@ language sql stable security definer set search_path = ''
 as $$
   select q.id from public.offline_conversion_queue q
   where q.sale_id = p_row.sale_id and q.provider_key = p_row.provider_key and q.kind = p_row.kind
-    and q.status = any (private.open_states())
+    and q.state = any (private.waiting_states())
 $$;
 
 -- 11_delivery/upload_batches.sql
@@ -11138,6 +11182,9 @@ begin
   with finished as (
     delete from private.open_upload_batches o
       where o.batch_id = p_batch_id and o.site_id = p_site_id returning o.batch_id),
+  over as (
+    delete from private.queue_leases l
+      where l.token = p_batch_id and cardinality(l.row_ids) = p_completed),
   counted as (
     insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,
         retry, at)
@@ -11807,7 +11854,8 @@ as $$
   with waiting as materialized (
     select q.* from public.offline_conversion_queue q
     where q.site_id = p_site.id and not private.is_paused(p_site) and q.provider_key = 'google_ads'
-      and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
+      and q.state = any (private.waiting_states()) and q.claim_token is null
+      and q.kind = 'CONVERSION'
       and q.not_before <= private.current_moment()
       and q.eligible_at <= private.current_moment()
       and q.attempt_count - q.attempt_base < p_max_attempts
@@ -12011,7 +12059,8 @@ begin
     'waiting', (select count(*) from (
       select from public.offline_conversion_queue q
       where q.site_id = v_site.id and q.provider_key = 'google_ads'
-        and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
+        and q.state = any (private.waiting_states()) and q.claim_token is null
+        and q.kind = 'CONVERSION'
         and q.not_before <= v_now and q.eligible_at <= v_now
       limit 1000) w),
     'runs', (
@@ -12066,12 +12115,12 @@ as $$
     select (q.uploaded_at at time zone p_site.timezone)::date as day, count(*) as delivered
     from public.offline_conversion_queue q, span
     where q.site_id = p_site.id and q.provider_key = 'google_ads'
-      and q.status = 'COMPLETED' and q.uploaded_at >= span.since
+      and q.state = 'COMPLETED' and q.uploaded_at >= span.since
     group by 1),
   lost as (
     select (q.updated_at at time zone p_site.timezone)::date as day, count(*) as failed
     from public.offline_conversion_queue q, span
-    where q.site_id = p_site.id and q.status = 'FAILED'
+    where q.site_id = p_site.id and q.state = 'FAILED'
       and q.provider_error_category <> 'DETERMINISTIC_SKIP' and q.updated_at >= span.since
     group by 1)
   select d.day::date, coalesce(came.leads, 0), coalesce(won.sealed, 0),
@@ -12540,7 +12589,8 @@ as $$
     'delivery', case when q.id is not null then jsonb_build_object(
       'status', q.status,
       'isNotSent', q.status = 'FAILED' and q.provider_error_category = 'DETERMINISTIC_SKIP',
-      'notBefore', greatest(q.not_before, q.next_retry_at),
+      'notBefore', greatest(
+        q.not_before, case when q.claim_token is null then q.next_retry_at end),
       'errorCode', q.provider_error_code,
       'uploadedAt', q.uploaded_at,
       'verdict', (
@@ -12550,7 +12600,7 @@ as $$
       'pendingAdjustment', (
         select a.kind from public.offline_conversion_queue a
         where a.sale_id = s.id and a.kind <> 'CONVERSION'
-          and a.status = any (private.open_states())
+          and a.state = any (private.waiting_states())
         limit 1)) end)
   from (select 1) one
     left join public.sessions v on v.id = p_call.session_id
@@ -12959,7 +13009,9 @@ begin
         on u.action_id = p_action.undoes and u.queue_id = j.id),
   changed as (
     update public.offline_conversion_queue q
-      set status = j.to_status, updated_at = v_now,
+      -- Back in flight: whoever ends the claim says what it is then.
+      set state = case j.to_status when 'PROCESSING' then 'RETRY' else j.to_status end,
+          updated_at = v_now, is_plain = q.is_plain and q.attempt_count = 0,
           claimed_at = case when v_is_undo then (j.back ->> 'claimedAt')::timestamptz end,
           claim_token = case when v_is_undo then (j.back ->> 'claimToken')::uuid end,
           next_retry_at = case when v_is_undo then (j.back ->> 'nextRetryAt')::timestamptz end,
@@ -12997,6 +13049,12 @@ begin
               then q.by_hand_reason end
       from judged j where q.id = j.id and j.skipped is null
       returning q.*),
+  leased as (   -- back in flight under its claim, whose lease may have ended meanwhile
+    insert into private.queue_leases as l (token, site_id, claimed_at, row_ids)
+      select c.claim_token, c.site_id, min(c.claimed_at), array_agg(c.id)
+      from changed c where c.claim_token is not null group by 1, 2 order by 1
+      on conflict (token) do update set row_ids = l.row_ids || array(
+        select i from unnest(excluded.row_ids) i where i <> all (l.row_ids))),
   proven as materialized (
     select private.uuid_v7() as proof_id, c.id as queue_id, c.sale_id, j.place, j.from_status,
       c.status as to_status, j.before, private.queue_row_state(c) as after,
@@ -13148,7 +13206,6 @@ as $$
     -- through the rows can begin there instead of at the newest.
     'updatedTo', 'q.updated_at < ($2 ->> ''updatedTo'')::timestamptz
       and q.created_at < ($2 ->> ''updatedTo'')::timestamptz + interval ''1 hour''',
-    'minAttempts', 'q.attempt_count >= ($2 ->> ''minAttempts'')::int',
     'stuck', 'q.status = ''PROCESSING'' and q.claimed_at < $3 - private.stuck_after()',
     'waitingForDelay', 'q.status = any (private.waiting_states())
       and greatest(q.not_before, q.next_retry_at) > $3',
@@ -13157,7 +13214,7 @@ as $$
     'notSent', '(q.status = ''FAILED'' and q.provider_error_category = ''DETERMINISTIC_SKIP'')
       = ($2 ->> ''notSent'')::boolean',
     'q', 'q.id = any ($4)',
-    'verdict', '', 'sentFrom', '', 'sentTo', '', 'sort', '')
+    'minAttempts', '', 'verdict', '', 'sentFrom', '', 'sentTo', '', 'sort', '')
 $$;
 create function private.queue_conditions(p_filter jsonb, p_status text) returns text
 language plpgsql immutable set search_path = ''
@@ -13173,14 +13230,28 @@ begin
   return concat_ws(' and ', 'q.site_id = $1',
     (select string_agg(c.value, ' and ') from jsonb_each_text(v_known) c
      where p_filter ? c.key and c.value <> '' and case c.key
-       when 'minAttempts' then (p_filter ->> c.key)::int > 0
        when 'stuck' then (p_filter ->> c.key)::boolean
        when 'waitingForDelay' then (p_filter ->> c.key)::boolean
        when 'waiting' then (p_filter ->> c.key)::boolean
        else true end),
+    case when (p_filter ->> 'minAttempts')::int > 0   -- each as its index has it
+      then format('q.%I >= ($2 ->> ''minAttempts'')::int', case
+        when p_status in ('PROCESSING', 'COMPLETED') then 'attempt_count' else 'tries' end) end,
     case when p_filter ?| '{verdict,sentFrom,sentTo}'
       then private.sent_condition(p_filter, p_status) end);
 end
+$$;
+create function private.rows_in_flight(p_site_id uuid)
+returns setof public.offline_conversion_queue
+language sql stable security definer set search_path = ''
+as $$
+  select r.* from private.queue_leases l
+    cross join lateral unnest(l.row_ids) i (id)
+    join public.offline_conversion_queue q on q.id = i.id and q.claim_token = l.token
+      and q.state in ('QUEUED', 'RETRY')
+    cross join lateral jsonb_populate_record(q, jsonb_build_object(
+      'updated_at', greatest(q.updated_at, q.claimed_at), 'next_retry_at', null)) r
+  where l.site_id = p_site_id
 $$;
 create function private.matching_rows(
   p_site_id uuid, p_filter jsonb, p_after_at text, p_after_id uuid, p_limit int
@@ -13190,15 +13261,16 @@ as $$
 declare
   v_column text := case p_filter ->> 'sort'
     when 'updated' then 'updated_at' when 'value' then 'value_cents' else 'created_at' end;
-  -- Each index has the status before the order: without one, each state is read by itself and the
-  -- heads are merged. A completed row has no error.
-  v_states text[] := case
-    when p_filter ? 'status' then array[p_filter ->> 'status']
-    when (p_filter ->> 'notSent')::boolean then array['FAILED']
-    when (p_filter ->> 'waiting')::boolean then private.waiting_states()
-    when p_filter ?| '{errorCode,errorCategory}'
-      then array_remove(private.queue_states(), 'COMPLETED')
-    else private.queue_states() end;
+  -- Each index has the state before the order: each status is read by itself and the heads are
+  -- merged. Only those that the filter can mean: a completed row has no error.
+  v_states text[] := array(
+    select s from unnest(private.queue_states()) s
+    where s = coalesce(p_filter ->> 'status', s)
+      and ((p_filter ->> 'notSent')::boolean is not true or s = 'FAILED')
+      and ((p_filter ->> 'stuck')::boolean is not true or s = 'PROCESSING')
+      and not (s = 'COMPLETED' and p_filter ?| '{errorCode,errorCategory}')
+      and (s = any (private.waiting_states()) or (p_filter ->> 'waiting')::boolean is not true
+        and (p_filter ->> 'waitingForDelay')::boolean is not true));
   v_branch text;
   v_found uuid[];
 begin
@@ -13208,19 +13280,29 @@ begin
       where t.provider_key = p_filter ->> 'provider') then
     return;
   end if;
+  if cardinality(v_states) = 0 then
+    perform private.queue_conditions(p_filter, 'QUEUED');   -- refuses unknown keys
+    return;
+  end if;
   if p_filter ? 'q' then
     v_found := private.search_queue(p_site_id, p_filter ->> 'q');
   end if;
-  v_branch := format('(select q.* from public.offline_conversion_queue q
-      where %%s%s and q.status = %%L order by q.%I desc, q.id desc limit $7)',
+  v_branch := format('(select q.* from %%s q where %%s%s%%s
+      order by q.%I desc, q.id desc limit $7)',
     case when p_after_id is not null then format(' and (q.%I, q.id) < ($5::%s, $6)', v_column,
       case v_column when 'value_cents' then 'bigint' else 'timestamptz' end) end,
     v_column);
   return query execute (
       select format('select q.* from (%s) q order by q.%I desc, q.id desc limit $7',
-        string_agg(format(v_branch, private.queue_conditions(p_filter, x.state), x.state),
+        string_agg(format(v_branch,
+            case x.status when 'PROCESSING' then 'private.rows_in_flight($1)'
+              else 'public.offline_conversion_queue' end,
+            private.queue_conditions(p_filter, x.status),
+            case when x.status = any (private.waiting_states()) then
+              format(' and q.state = %L and q.claim_token is null', x.status)
+              when x.status <> 'PROCESSING' then format(' and q.state = %L', x.status) end),
           ' union all '), v_column)
-      from unnest(v_states) x (state))
+      from unnest(v_states) x (status))
     using p_site_id, p_filter, private.current_moment(), v_found, p_after_at, p_after_id, p_limit;
 end
 $$;
@@ -13233,8 +13315,8 @@ as $$
   from (
     select q.sale_id, q.provider_key, q.kind, greatest(q.not_before, q.next_retry_at) as due
     from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
-    where q.site_id = p_site_id and q.status = p_status
-      and q.status = any (private.waiting_states())
+    where q.site_id = p_site_id and q.state = p_status
+      and q.state = any (private.waiting_states()) and q.claim_token is null
       and (q.kind = 'CONVERSION' or s.oci_sync_method = 'api' and q.by_hand_reason is null)
     order by greatest(q.not_before, q.next_retry_at) limit 100) w
     left join lateral (
@@ -13431,7 +13513,7 @@ begin
         select round(extract(epoch from q.uploaded_at - q.created_at)) as seconds
         from public.offline_conversion_queue q
         where q.site_id = v_site.id and q.provider_key = 'google_ads'
-          and q.status = 'COMPLETED' and q.uploaded_at >= v_from and q.kind = 'CONVERSION'
+          and q.state = 'COMPLETED' and q.uploaded_at >= v_from and q.kind = 'CONVERSION'
         order by q.uploaded_at desc limit 2000) l),
     'failedNow', (
       select coalesce(jsonb_agg(jsonb_build_object(
@@ -13688,7 +13770,7 @@ as $$
     'status', q.status,
     'claimedAt', q.claimed_at,
     'claimToken', q.claim_token,
-    'nextRetryAt', q.next_retry_at,
+    'nextRetryAt', case when q.claim_token is null then q.next_retry_at end,
     'attemptBase', q.attempt_base,
     'lastError', q.last_error,
     'errorCode', q.provider_error_code,
@@ -13825,7 +13907,7 @@ begin
       'attemptCount', q.attempt_count,
       'attemptsLeft', greatest(0, p_max_attempts - (q.attempt_count - q.attempt_base)),
       'notBefore', q.not_before,
-      'nextRetryAt', q.next_retry_at,
+      'nextRetryAt', case when q.claim_token is null then q.next_retry_at end,
       'claimedAt', q.claimed_at,
       'stuck', q.status = 'PROCESSING' and q.claimed_at < n.stuck_before,
       'lastError', q.last_error,
@@ -13862,7 +13944,7 @@ begin
               and x.verdict is distinct from 'REJECTED')
           then 'DONE' else 'PENDING' end end,
       'createdAt', q.created_at,
-      'updatedAt', q.updated_at)
+      'updatedAt', greatest(q.updated_at, q.claimed_at))
     order by i), '[]')
   from (select private.current_moment() - private.stuck_after() as stuck_before offset 0) n,
     generate_subscripts(p_rows, 1) i
@@ -13948,7 +14030,7 @@ as $$
             else o.kind = d.kind and (o.dispatched_at, o.id) > (d.dispatched_at, d.id) end)
       and not exists (select from public.offline_conversion_queue q
         where q.sale_id = d.sale_id and q.provider_key = d.provider_key and q.kind = d.kind
-          and q.status = any (private.open_states()))
+          and q.state = any (private.waiting_states()))
     group by 1) c
 $$;
 create function private.queue_totals_json(p_sites uuid[]) returns jsonb
@@ -14082,12 +14164,12 @@ begin
       'refusedAccess', coalesce(sum(x.refused), 0),
       'nextDueAt', jsonb_build_object('QUEUED', min(x.queued_due), 'RETRY', min(x.retry_due)))
     from unnest(v_sites) site (id), lateral (select
-      (select count(*) from public.offline_conversion_queue q
-       where q.site_id = site.id and q.status = 'PROCESSING' and q.claimed_at < v_stuck_before)
-        as stuck,
+      (select count(*) from private.queue_in_flight q
+       where q.site_id = site.id and q.leased_at < v_stuck_before) as stuck,
       (select count(*)
        from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
-       where q.site_id = site.id and private.waits_for_person(
+       where q.site_id = site.id and q.state = any (private.waiting_states())
+         and private.waits_for_person(
          q.kind, q.status, q.by_hand_reason, s.oci_sync_method)) as by_hand,
       cardinality(private.refused_rows(site.id, 'google_ads')) as refused,
       greatest(
@@ -14097,9 +14179,11 @@ begin
          where t.site_id = site.id order by t.created_at desc limit 1)) as updated_at,
       least(
         (select q.created_at from public.offline_conversion_queue q
-         where q.site_id = site.id and q.status = 'QUEUED' order by q.created_at limit 1),
+         where q.site_id = site.id and q.state = 'QUEUED' and q.claim_token is null
+         order by q.created_at limit 1),
         (select q.created_at from public.offline_conversion_queue q
-         where q.site_id = site.id and q.status = 'RETRY' order by q.created_at limit 1))
+         where q.site_id = site.id and q.state = 'RETRY' and q.claim_token is null
+         order by q.created_at limit 1))
         as oldest,
       private.next_due(site.id, 'QUEUED') as queued_due,
       private.next_due(site.id, 'RETRY') as retry_due) x);
@@ -17018,51 +17102,45 @@ create trigger delivered_rows_say_what_was_sent
     click_kind, record_index, uploaded_at
   on private.queue_delivered for each row execute function private.refuse_change();
 
+-- 08_queue/queue_leases.sql
+alter table private.queue_leases alter column row_ids set storage external;
+create index idx_offline_conversion_queue_processing_claimed_at
+  on private.queue_leases (claimed_at);
+alter table private.queue_leases enable row level security;
+
 -- 08_queue/queue_open.sql
 alter table private.queue_open enable row level security;
 create index idx_offline_conversion_queue_eligible_scan on private.queue_open
-  (site_id, provider_key, eligible_at, created_at, id) where status in ('QUEUED', 'RETRY');
+  (site_id, provider_key, eligible_at, created_at, id) where state in ('QUEUED', 'RETRY');
 create index waiting_rows_that_are_not_plain on private.queue_open
   (site_id, provider_key, eligible_at, created_at, id)
-  where status in ('QUEUED', 'RETRY') and not (is_plain and attempt_count = 0);
-create index idx_offline_conversion_queue_processing_claimed_at on private.queue_open (claimed_at)
-  where status = 'PROCESSING';
+  where state in ('QUEUED', 'RETRY') and not is_plain;
 create index transient_failures_to_retry on private.queue_open (next_retry_at)
-  where status = 'FAILED' and next_retry_at is not null;
+  where state = 'FAILED' and next_retry_at is not null;
 create index waiting_rows_by_click_expiry on private.queue_open (click_expires_at)
-  where status in ('QUEUED', 'RETRY');
+  where state in ('QUEUED', 'RETRY');
 create index waiting_rows_that_were_tried on private.queue_open (updated_at)
-  where status in ('QUEUED', 'RETRY') and attempt_count > attempt_base;
-create index waiting_rows_by_name on private.queue_open (site_id, conversion_name)
-  where status in ('QUEUED', 'RETRY') and conversion_name is not null
-    and conversion_action is null and kind = 'CONVERSION';
+  where state in ('QUEUED', 'RETRY') and tries > attempt_base;
 create unique index one_open_row_per_sale_and_kind on private.queue_open
-  (sale_id, kind, provider_key, (case when status = 'FAILED' then id end)) nulls not distinct;
-create index queue_rows_by_status
-  on private.queue_open (site_id, status, created_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_change
-  on private.queue_open (site_id, status, updated_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
+  (sale_id, kind, provider_key, (case when state = 'FAILED' then id end)) nulls not distinct;
+create index queue_rows_by_status on private.queue_open (site_id, state, created_at desc, id desc);
+create index queue_rows_by_change on private.queue_open (site_id, state, updated_at desc, id desc);
 create index queue_rows_by_channel
-  on private.queue_open (site_id, channel, status, created_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_value on private.queue_open (site_id, status, value_cents)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
+  on private.queue_open (site_id, channel, state, created_at desc, id desc);
+create index queue_rows_by_value on private.queue_open (site_id, state, value_cents);
 create index queue_rows_by_error_code on private.queue_open
-  (site_id, provider_error_code, status, created_at desc, id desc)
+  (site_id, provider_error_code, state, created_at desc, id desc)
   where provider_error_code is not null;
 create index queue_rows_by_error_category on private.queue_open
-  (site_id, provider_error_category, status, created_at desc, id desc)
+  (site_id, provider_error_category, state, created_at desc, id desc)
   where provider_error_category is not null;
 create index queue_adjustments on private.queue_open (site_id, kind, created_at desc, id desc)
   where kind <> 'CONVERSION';
 create index corrections_that_wait on private.queue_open (site_id)
-  where kind <> 'CONVERSION' and status in ('QUEUED', 'RETRY');
-create index queue_rows_tried_again on private.queue_open (site_id, status, attempt_count)
-  where attempt_count > 1;
+  where kind <> 'CONVERSION' and state in ('QUEUED', 'RETRY');
+create index queue_rows_tried_again on private.queue_open (site_id, state, tries) where tries > 1;
 create index waiting_rows_by_due_time on private.queue_open
-  (site_id, status, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
+  (site_id, state, greatest(not_before, next_retry_at)) where state in ('QUEUED', 'RETRY');
 create trigger queue_rows_are_never_deleted before delete on private.queue_open
   for each statement when (current_setting('opsmantik.delivers', true) is distinct from 'yes')
   execute function private.refuse_change();

@@ -14,13 +14,13 @@ export async function claim(sql: postgres.Sql, saleId: string, at = new Date()):
       from public.offline_conversion_queue q where q.sale_id = ${saleId} and q.kind = 'CONVERSION' group by q.site_id`;
     if (exported?.id) return exported.id;
     const [row] = await tx<{ id: string }[]>`
-      update public.offline_conversion_queue q
-      set status = 'PROCESSING', claimed_at = ${at}, claim_token = gen_random_uuid(), attempt_count = q.attempt_count + 1, next_retry_at = null,
-        snapshot_id = r.id, value_cents = r.amount_cents, updated_at = ${at}
+      with claimed as (update public.offline_conversion_queue q
+      set claimed_at = ${at}, claim_token = gen_random_uuid(), attempt_count = q.attempt_count + 1, snapshot_id = r.id, value_cents = r.amount_cents
       from public.sales s, private.newest_snapshot(${saleId}) r
       where q.sale_id = ${saleId} and s.id = q.sale_id and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
         and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and q.not_before <= ${at}
-      returning q.id`;
+      returning q.id, q.site_id, q.claim_token)
+      insert into private.queue_leases select c.claim_token, c.site_id, ${at}, array[c.id] from claimed c returning row_ids[1] as id`;
     return row?.id ?? null;
   });
 }
@@ -38,6 +38,6 @@ export async function succeed(sql: postgres.Sql, queueId: string, at = new Date(
 
 /** PROCESSING -> RETRY: without an answer it is tried again. */
 export async function retryLater(sql: postgres.Sql, queueId: string, at = new Date()): Promise<void> {
-  await sql`update public.offline_conversion_queue set status = 'RETRY', claimed_at = null, claim_token = null, updated_at = ${at}
+  await sql`update public.offline_conversion_queue set state = 'RETRY', claimed_at = null, claim_token = null, is_plain = false, updated_at = ${at}
     where id = ${queueId}`;
 }

@@ -184,7 +184,7 @@ begin
           updated_at = v_now
       from public.sites t
       where q.sale_id = v_sale.id and t.id = q.site_id and q.kind = 'CONVERSION'
-        and q.status = any (private.waiting_states());
+        and q.state = any (private.waiting_states()) and q.claim_token is null;
   end loop;
 end
 $$;

@@ -46,7 +46,7 @@ as $$
   select exists (
     select from public.offline_conversion_queue q
     where q.sale_id = p_sale_id and q.kind = 'RETRACT'
-      and (q.attempt_count > 0 or q.status = 'COMPLETED'))
+      and (q.attempt_count > 0 or q.state = 'COMPLETED'))
 $$;
 
 -- retract_after_all: p_sale follows another sale of its call that Google may still have. The
@@ -60,7 +60,7 @@ declare
 begin
   perform private.act(p_actor, 'SEAL');
   update public.offline_conversion_queue q
-    set status = 'QUEUED',
+    set state = 'QUEUED',
         next_retry_at = null,
         attempt_base = q.attempt_count,
         provider_error_code = null,
@@ -70,11 +70,11 @@ begin
     from public.sales s
     where s.call_id in (p_sale.call_id, p_sale.sibling_call_id) and s.status = 'CANCELED'
       and s.delivery_block is null and s.occurred_at > v_now - private.adjustments_end()
-      and q.sale_id = s.id and q.kind = 'RETRACT' and q.status = 'FAILED'
+      and q.sale_id = s.id and q.kind = 'RETRACT' and q.state = 'FAILED'
       and q.provider_error_code not in ('SUPERSEDED', 'NEVER_ARRIVED')
       and not exists (
         select from public.offline_conversion_queue o
         where o.sale_id = s.id and o.kind = 'RETRACT'
-          and (o.status <> 'FAILED' or o.created_at > q.created_at));
+          and (o.state <> 'FAILED' or o.created_at > q.created_at));
 end
 $$;

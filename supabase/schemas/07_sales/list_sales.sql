@@ -102,7 +102,7 @@ begin
           select from public.provider_dispatches d where d.sale_id = s.id)
         when 'waiting' then exists (
           select from public.offline_conversion_queue q
-          where q.sale_id = s.id and q.status = any (private.open_states()))
+          where q.sale_id = s.id and q.state = any (private.waiting_states()))
         when 'failed' then exists (
             select from public.offline_conversion_queue q
             where q.sale_id = s.id and q.status = 'FAILED'

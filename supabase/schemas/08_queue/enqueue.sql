@@ -74,13 +74,14 @@ create function private.close_waiting(
 language sql security definer set search_path = ''
 as $$
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, last_error = p_message,
+    set state = 'FAILED', next_retry_at = null, last_error = p_message,
         provider_error_code = p_code,
         provider_error_category =
           case p_code when 'ADJUSTMENT_EXPIRED' then 'VALIDATION' else 'DETERMINISTIC_SKIP' end,
         updated_at = private.current_moment()
     where q.sale_id = p_sale_id and q.kind = any (p_kinds)
-      and (q.status = any (private.waiting_states()) or (q.status = 'FAILED'
+      and q.claim_token is null
+      and (q.state = any (private.waiting_states()) or (q.state = 'FAILED'
         and (q.next_retry_at is not null or q.provider_error_category = 'AUTH')))
 $$;
 
@@ -121,7 +122,7 @@ as $$
   from (
     select q.* from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
     where q.site_id = p_site_id and q.provider_key = 'google_ads'
-      and q.status = any (private.waiting_states())
+      and q.state = any (private.waiting_states()) and q.claim_token is null
       and (s.seal_status = 'sealed' or q.kind = 'RETRACT')
       and q.not_before <= private.current_moment()
       and q.eligible_at <= private.current_moment()

@@ -12,7 +12,7 @@ declare
   v_is_again boolean := p_standing.verdict is not distinct from 'UNKNOWN'
     and (p_standing.kind = p_again or exists (select from public.offline_conversion_queue q
       where q.sale_id = p_sale.id and q.kind = p_standing.kind
-        and q.status = any (private.open_states()) and q.created_at >= p_standing.dispatched_at));
+        and q.state = any (private.waiting_states()) and q.created_at >= p_standing.dispatched_at));
   v_is_resendable boolean := p_standing.id is null
     or (coalesce(p_sale.gclid, p_sale.wbraid, p_sale.gbraid) is not null
       and p_standing.verdict is not distinct from 'UNKNOWN'
@@ -27,7 +27,7 @@ begin
       or v_is_again and p_standing.kind = 'RESTATE'
       -- One that was handed out since and never completed may have arrived.
       or exists (select from public.offline_conversion_queue q
-        where q.sale_id = p_sale.id and q.kind = 'RESTATE' and q.status <> 'COMPLETED'
+        where q.sale_id = p_sale.id and q.kind = 'RESTATE' and q.state <> 'COMPLETED'
           and q.created_at >= p_standing.dispatched_at
           and (q.handed_value_cents <> p_sale.amount_cents or q.handed_values_differ))
       then 'RESTATE' end;
@@ -97,12 +97,13 @@ begin
   update public.offline_conversion_queue q
     set snapshot_id = v_newest.id, value_cents = v_newest.amount_cents, updated_at = v_now
     where q.sale_id = p_sale_id and q.kind = v_needed
-      and q.status = any (private.waiting_states()) and q.snapshot_id <> v_newest.id;
+      and q.state = any (private.waiting_states()) and q.claim_token is null
+      and q.snapshot_id <> v_newest.id;
   if v_needed = 'CONVERSION' then
     -- The row of a sale that was cancelled and sealed again is queued again: the same conversion
     -- with the same order id.
     update public.offline_conversion_queue q
-      set status = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents,
+      set state = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents,
           next_retry_at = null, attempt_base = q.attempt_count,
           provider_error_code = null, provider_error_category = null, last_error = null,
           updated_at = v_now,
@@ -110,7 +111,7 @@ begin
             select make_interval(mins => s.send_delay_minutes)
             from public.sites s where s.id = q.site_id))
       where q.id = (select x.id from public.offline_conversion_queue x
-        where x.sale_id = p_sale_id and x.kind = 'CONVERSION' and x.status = 'FAILED'
+        where x.sale_id = p_sale_id and x.kind = 'CONVERSION' and x.state = 'FAILED'
           and x.provider_error_code = 'SALE_CANCELLED'
         order by x.created_at desc, x.id desc limit 1);
   end if;
@@ -121,13 +122,13 @@ begin
            having count(*) < 5 and (array_agg(d.is_retryable
              order by d.dispatched_at desc, d.id desc))[1])
          and not exists (select from public.offline_conversion_queue q
-           where q.sale_id = p_sale_id and q.kind = 'CONVERSION' and q.status <> 'COMPLETED'))
+           where q.sale_id = p_sale_id and q.kind = 'CONVERSION' and q.state <> 'COMPLETED'))
      or not exists (select from public.offline_conversion_queue q
        where q.sale_id = p_sale_id and q.kind = v_needed
-         and (q.status = any (private.open_states()) or v_needed = 'CONVERSION'
+         and (q.state = any (private.waiting_states()) or v_needed = 'CONVERSION'
            -- An operator retries one that failed with this value: retried automatically, it
            -- would fail for ever.
-           or (q.status = 'FAILED' and q.snapshot_id = v_newest.id
+           or (q.state = 'FAILED' and q.snapshot_id = v_newest.id
              and q.provider_error_code <> 'SUPERSEDED')
            -- So is one that Google rejected.
            or (q.snapshot_id = v_newest.id and exists (

@@ -124,7 +124,7 @@ begin
       when a.status = 'FAILED'
         and exists (select from public.offline_conversion_queue o
           where o.sale_id = a.sale_id and o.provider_key = a.provider_key and o.kind = a.kind
-            and o.status = any (private.open_states()))
+            and o.state = any (private.waiting_states()))
         then 'ALREADY_QUEUED' end as why
     from aimed a)
   -- Two closed rows of one sale cannot both be opened: the newest is.

@@ -3,10 +3,12 @@
 create table private.queue_open partition of public.offline_conversion_queue (
   primary key (id),
   foreign key (sale_id) references public.sales (id),
-  constraint processing_rows_have_a_claim
-    check ((status = 'PROCESSING') = (claimed_at is not null and claim_token is not null)),
+  -- And whoever ends a claim without a delivery makes the row not plain.
+  constraint processing_rows_have_a_claim check ((claimed_at is null) = (claim_token is null)
+    and case when claim_token is null then attempt_count = 0 or not is_plain
+      else state <> 'FAILED' end),
   constraint open_rows_were_not_uploaded check (uploaded_at is null and delivered_in is null),
-  constraint failed_rows_say_why check (status <> 'FAILED'
+  constraint failed_rows_say_why check (state <> 'FAILED'
     or (provider_error_code is not null and provider_error_category is not null)),
   constraint attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
   constraint handed_out_rows_have_a_name
@@ -15,65 +17,54 @@ create table private.queue_open partition of public.offline_conversion_queue (
     check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
   constraint only_adjustments_are_made_by_hand
     check (by_hand_reason is null or kind <> 'CONVERSION')
-) for values in ('QUEUED', 'RETRY', 'PROCESSING', 'FAILED')
+) for values in ('QUEUED', 'RETRY', 'FAILED')
 with (
-  -- A row is updated two or three times within minutes and then leaves. Vacuum starts by count.
-  fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  -- A claim makes the row longer and writes it into the same page: at 45 a third of them did not
+  -- fit. The room costs little, because a row soon leaves. Vacuum starts by count.
+  fillfactor = 33, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.02
 );
 alter table private.queue_open enable row level security;
 
--- An update writes into every index that takes the row, so a claim must not pay for the filters of
--- a screen: their indexes exclude PROCESSING rows, which are found by their claim.
+-- No index has a column that a claim sets, not even in its predicate: a single one, and each claim
+-- writes into all of them. So they go by state, and rows in flight are in them: whoever looks for
+-- what waits asks for "claim_token is null" as well. Rows in flight are found by their lease.
 -- Exactly the claim's ORDER BY: a claim reads its rows from this index, whatever the backlog.
 create index idx_offline_conversion_queue_eligible_scan on private.queue_open
-  (site_id, provider_key, eligible_at, created_at, id) where status in ('QUEUED', 'RETRY');
--- What a claim of plain rows leaves to the other one: few.
+  (site_id, provider_key, eligible_at, created_at, id) where state in ('QUEUED', 'RETRY');
+-- What a claim of plain rows leaves to the other one: few. Each waiting row with a name is here.
 create index waiting_rows_that_are_not_plain on private.queue_open
   (site_id, provider_key, eligible_at, created_at, id)
-  where status in ('QUEUED', 'RETRY') and not (is_plain and attempt_count = 0);
-create index idx_offline_conversion_queue_processing_claimed_at on private.queue_open (claimed_at)
-  where status = 'PROCESSING';
+  where state in ('QUEUED', 'RETRY') and not is_plain;
 create index transient_failures_to_retry on private.queue_open (next_retry_at)
-  where status = 'FAILED' and next_retry_at is not null;
+  where state = 'FAILED' and next_retry_at is not null;
 create index waiting_rows_by_click_expiry on private.queue_open (click_expires_at)
-  where status in ('QUEUED', 'RETRY');
+  where state in ('QUEUED', 'RETRY');
 create index waiting_rows_that_were_tried on private.queue_open (updated_at)
-  where status in ('QUEUED', 'RETRY') and attempt_count > attempt_base;
-create index waiting_rows_by_name on private.queue_open (site_id, conversion_name)
-  where status in ('QUEUED', 'RETRY') and conversion_name is not null
-    and conversion_action is null and kind = 'CONVERSION';
+  where state in ('QUEUED', 'RETRY') and tries > attempt_base;
 -- One row of a kind is open, any number failed. It also finds the rows of a sale.
 create unique index one_open_row_per_sale_and_kind on private.queue_open
-  (sale_id, kind, provider_key, (case when status = 'FAILED' then id end)) nulls not distinct;
--- One index per order and per filter that can be rare, each with the status before the order, as
--- rows are read. They list the states as resting_states() does, though COMPLETED is never here: a
--- query that names the list is then served by them.
-create index queue_rows_by_status
-  on private.queue_open (site_id, status, created_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_change
-  on private.queue_open (site_id, status, updated_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
+  (sale_id, kind, provider_key, (case when state = 'FAILED' then id end)) nulls not distinct;
+-- One index per order and per filter that can be rare, each with the state before the order, as
+-- rows are read.
+create index queue_rows_by_status on private.queue_open (site_id, state, created_at desc, id desc);
+create index queue_rows_by_change on private.queue_open (site_id, state, updated_at desc, id desc);
 create index queue_rows_by_channel
-  on private.queue_open (site_id, channel, status, created_at desc, id desc)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
-create index queue_rows_by_value on private.queue_open (site_id, status, value_cents)
-  where status in ('QUEUED', 'RETRY', 'COMPLETED', 'FAILED');
+  on private.queue_open (site_id, channel, state, created_at desc, id desc);
+create index queue_rows_by_value on private.queue_open (site_id, state, value_cents);
 create index queue_rows_by_error_code on private.queue_open
-  (site_id, provider_error_code, status, created_at desc, id desc)
+  (site_id, provider_error_code, state, created_at desc, id desc)
   where provider_error_code is not null;
 create index queue_rows_by_error_category on private.queue_open
-  (site_id, provider_error_category, status, created_at desc, id desc)
+  (site_id, provider_error_category, state, created_at desc, id desc)
   where provider_error_category is not null;
 create index queue_adjustments on private.queue_open (site_id, kind, created_at desc, id desc)
   where kind <> 'CONVERSION';
 create index corrections_that_wait on private.queue_open (site_id)
-  where kind <> 'CONVERSION' and status in ('QUEUED', 'RETRY');   -- few: people make them
-create index queue_rows_tried_again on private.queue_open (site_id, status, attempt_count)
-  where attempt_count > 1;
+  where kind <> 'CONVERSION' and state in ('QUEUED', 'RETRY');   -- few: people make them
+create index queue_rows_tried_again on private.queue_open (site_id, state, tries) where tries > 1;
 create index waiting_rows_by_due_time on private.queue_open
-  (site_id, status, greatest(not_before, next_retry_at)) where status in ('QUEUED', 'RETRY');
+  (site_id, state, greatest(not_before, next_retry_at)) where state in ('QUEUED', 'RETRY');
 
 -- Once per statement or after the fact: a trigger before each row would lock it a second time.
 -- Statements that name the whole queue are refused there. Only deliver_rows takes a row away, and

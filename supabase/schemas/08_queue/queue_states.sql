@@ -1,5 +1,6 @@
 -- The states of a queue row, for readers. Index and constraint definitions repeat them as literals;
--- a test compares the two.
+-- a test compares the two. A row in flight has the status PROCESSING; its state is a waiting one,
+-- so "state = any (waiting_states())" is what is open, and what waits has no claim_token besides.
 
 -- queue_states: all of them, as the queue's constraint allows.
 create function private.queue_states() returns text[]

@@ -93,7 +93,8 @@ begin
     insert into private.queue_moves (queue_id, site_id, from_status, to_status, reason,
         actor_kind, actor_id, attempt_count, provider_error_code, created_at)
       select n.id, n.site_id, o.status, n.status, v_reason,
-        v_kind, v_actor, n.attempt_count, n.provider_error_code, n.updated_at
+        v_kind, v_actor, n.attempt_count, n.provider_error_code,
+        greatest(n.updated_at, n.claimed_at)   -- a claim leaves updated_at
       from after_rows n join before_rows o on o.id = n.id;
   end if;
   return null;

@@ -11,19 +11,19 @@ as $$
   from (
     select x.created_at from (
       (select q.created_at from public.offline_conversion_queue q
-        where q.site_id = p_site_id and q.status = 'COMPLETED' and q.created_at >= p_from
+        where q.site_id = p_site_id and q.state = 'COMPLETED' and q.created_at >= p_from
         order by q.created_at limit p_rows + 1)
       union all
       (select q.created_at from public.offline_conversion_queue q
-        where q.site_id = p_site_id and q.status = 'FAILED' and q.created_at >= p_from
+        where q.site_id = p_site_id and q.state = 'FAILED' and q.created_at >= p_from
         order by q.created_at limit p_rows + 1)
       union all
       (select q.created_at from public.offline_conversion_queue q
-        where q.site_id = p_site_id and q.status = 'QUEUED' and q.created_at >= p_from
+        where q.site_id = p_site_id and q.state = 'QUEUED' and q.created_at >= p_from
         order by q.created_at limit p_rows + 1)
       union all
       (select q.created_at from public.offline_conversion_queue q
-        where q.site_id = p_site_id and q.status = 'RETRY' and q.created_at >= p_from
+        where q.site_id = p_site_id and q.state = 'RETRY' and q.created_at >= p_from
         order by q.created_at limit p_rows + 1)) x
     order by x.created_at limit p_rows + 1) t
 $$;
@@ -39,17 +39,11 @@ as $$
       case q.status when 'FAILED' then q.provider_error_code else '' end as code,
       case q.status when 'FAILED' then q.provider_error_category else '' end as category,
       count(*) as row_count, sum(q.value_cents) as value_cents
-    from (
-      select x.* from unnest(private.resting_states()) s (status)
+    from unnest(private.resting_states()) s (state)
       cross join lateral (
-        select q.* from public.offline_conversion_queue q
-        where q.site_id = p_site_id and q.created_at >= p_from and q.created_at < p_to
-          and q.status = s.status
-          and q.status = any (private.resting_states())) x   -- an index holds these
-      union all
-      select q.* from public.offline_conversion_queue q
-      where q.site_id = p_site_id and q.created_at >= p_from and q.created_at < p_to
-        and q.status = 'PROCESSING') q
+        select x.* from public.offline_conversion_queue x
+        where x.site_id = p_site_id and x.created_at >= p_from and x.created_at < p_to
+          and x.state = s.state) q   -- an index holds these
     group by 1, 2, 3, 4, 5),
   taken as (
     delete from private.queue_count_deltas d

@@ -31,8 +31,8 @@ begin
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
     select q.id, q.sale_id from private.queue_open q
     where q.id = any (p_ids) and q.site_id = p_site_id and not v_is_paused
-      and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
-      and q.not_before <= v_now and q.eligible_at <= v_now
+      and q.state = any (private.waiting_states()) and q.claim_token is null
+      and q.kind = 'CONVERSION' and q.not_before <= v_now and q.eligible_at <= v_now
       and q.click_expires_at > v_now
       and q.attempt_count - q.attempt_base < p_max_attempts
       and not exists (select from private.held_sales h
@@ -81,7 +81,7 @@ begin
         from private.sendable_queue q
         where q.site_id = p_site_id and q.provider_key = p_provider_key
           and q.attempt_count - q.attempt_base < p_max_attempts
-          and not (q.is_plain and q.attempt_count = 0)
+          and not q.is_plain
         order by q.eligible_at, q.created_at, q.id limit p_limit for update skip locked) t;
   end if;
 end
@@ -98,7 +98,8 @@ as $$
     select t.is_plain from (
       (select true as is_plain, q.eligible_at, q.created_at, q.id from private.queue_open q
        where q.site_id = p_site_id and q.provider_key = p_provider_key
-         and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
+         and q.state in ('QUEUED', 'RETRY') and q.claim_token is null
+         and q.is_plain
          and q.eligible_at <= private.current_moment() and q.not_before <= private.current_moment()
          and q.click_expires_at > private.current_moment()
        order by q.eligible_at, q.created_at, q.id limit p_limit)
@@ -127,7 +128,7 @@ declare
 begin
   if exists (select from private.queue_open q
       where q.site_id = p_site_id and q.provider_key = p_provider_key
-        and q.status in ('QUEUED', 'RETRY') and not (q.is_plain and q.attempt_count = 0)
+        and q.state in ('QUEUED', 'RETRY') and not q.is_plain and q.claim_token is null
         and q.eligible_at <= private.current_moment()) then
     v_due := private.lock_due(
       p_site_id, p_provider_key, p_limit, p_max_attempts, p_by.transport, false);

@@ -44,7 +44,7 @@ begin
     select q.ctid as tid, q.id, q.sale_id, q.status, q.eligible_at, q.created_at
     from private.queue_open q
     where q.site_id = p_site_id and q.provider_key = p_provider_key
-      and q.status in ('QUEUED', 'RETRY') and q.is_plain and q.attempt_count = 0
+      and q.state in ('QUEUED', 'RETRY') and q.claim_token is null and q.is_plain
       and q.eligible_at <= v_now and q.not_before <= v_now and q.click_expires_at > v_now
       and (q.eligible_at, q.created_at, q.id)
         > (v_after_at, v_after_created, v_after_id)
@@ -56,9 +56,8 @@ begin
     from (select count(*) from due) d),
   taken as (
     update private.queue_open q
-      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_by.token,
-          claims = array[p_by.token],
-          attempt_count = 1, next_retry_at = null, updated_at = v_now,
+      set claimed_at = v_now, claim_token = p_by.token, claims = array[p_by.token],
+          attempt_count = 1,
           handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
           conversion_name = p_by.name, conversion_action = p_by.action,
           handed_via = p_by.transport,
@@ -104,6 +103,11 @@ begin
         set gclid = excluded.gclid, wbraid = excluded.wbraid, gbraid = excluded.gbraid,
             customer_hash = excluded.customer_hash, email_hash = excluded.email_hash,
             salt = excluded.salt, handed_at = excluded.handed_at),
+  leased as (
+    insert into private.queue_leases as l (token, site_id, claimed_at, row_ids)
+      select p_by.token, p_site_id, v_now, array_agg(t.id) from taken t having count(*) > 0
+      on conflict (token) do update   -- hand_out claimed others under the same token
+        set row_ids = l.row_ids || excluded.row_ids),
   sums as materialized (
     select t.status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
       count(*) as n, sum(t.value_cents) as value_cents

@@ -51,7 +51,8 @@ begin
   select array_agg(distinct q.sale_id) filter (where q.kind = 'RETRACT' or not q.is_certain
         or s.status <> 'CONFIRMED' or s.amount_cents <> q.value_cents
         or exists (select from private.queue_open o where o.sale_id = q.sale_id
-          and (o.status = any (private.waiting_states()) or o.next_retry_at is not null))),
+          and o.claim_token is null
+          and (o.state = any (private.waiting_states()) or o.next_retry_at is not null))),
       array_agg(distinct q.sale_id) filter (where s.delivery_block is not null)
     into v_changed, v_unblocked
     from private.queue_delivered q join public.sales s on s.id = q.sale_id

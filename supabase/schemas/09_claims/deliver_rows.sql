@@ -60,7 +60,7 @@ begin
         coalesce((p_by_hand).amount_cents, q.handed_value_cents, q.value_cents) as sent_cents),
   kept as (
     insert into private.queue_delivered (id, site_id, sale_id, call_id, is_plain, provider_key,
-        kind, status, order_id, snapshot_id, value_cents, currency, conversion_time,
+        kind, state, order_id, snapshot_id, value_cents, currency, conversion_time,
         conversion_name, conversion_action, click_expires_at, not_before, attempt_count,
         attempt_base, free_waits, claims, identifiers_hash, click_kind, handed_snapshot_id,
         handed_value_cents, handed_values_differ, handed_via, handed_vias_differ,

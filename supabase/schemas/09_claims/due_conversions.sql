@@ -60,7 +60,7 @@ begin
     p_max_attempts, null, true);
   perform private.act(('system', null)::private.actor, 'DEFERRED');
   update public.offline_conversion_queue q
-    set status = 'RETRY',
+    set state = 'RETRY',
         next_retry_at = p_until + random() * make_interval(secs => p_jitter_seconds),
         provider_error_code = left(p_code, 64), provider_error_category = 'TRANSIENT',
         last_error = left(p_message, 1024), updated_at = private.current_moment()

@@ -72,8 +72,8 @@ declare
 begin
   with ended as (
     update public.offline_conversion_queue q
-      set claimed_at = null, claim_token = null, updated_at = v_now,
-          status = case when b.by_hand is not null or b.is_again and o.outcome = 'RETRY'
+      set claimed_at = null, claim_token = null, is_plain = false, updated_at = v_now,
+          state = case when b.by_hand is not null or b.is_again and o.outcome = 'RETRY'
             then 'RETRY' else 'FAILED' end,
           next_retry_at = case when b.is_again then coalesce(o.retry_at,
             v_now + private.retry_delay(q.attempt_count - q.attempt_base
@@ -121,8 +121,9 @@ begin
             and not (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_over,
           p_token is not null and o.category = 'TRANSIENT'
             and (not o.asks_to_wait or o.code is null) as is_unanswered) b
-      where q.id = o.id and q.status = 'PROCESSING'
-        and (p_token is null or q.claim_token = p_token)
+      where q.id = o.id and q.state in ('QUEUED', 'RETRY')
+        and case when p_token is null then q.claim_token is not null
+          else q.claim_token = p_token end
       returning q.id, q.status, q.kind, q.sale_id,
         b.is_over and o.code = 'CONVERSION_NOT_FOUND' as is_not_there)
   select array_agg(e.id) filter (where e.is_not_there),

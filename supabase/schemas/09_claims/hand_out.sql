@@ -24,8 +24,7 @@ declare
 begin
   with claimed as (
     update public.offline_conversion_queue q
-      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token,
-          attempt_count = q.attempt_count + 1, next_retry_at = null, updated_at = v_now,
+      set claimed_at = v_now, claim_token = p_token, attempt_count = q.attempt_count + 1,
           snapshot_id = r.id, value_cents = r.amount_cents,
           handed_snapshot_id = r.id, handed_value_cents = r.amount_cents,
           handed_values_differ = q.handed_values_differ
@@ -49,8 +48,7 @@ begin
           handed_vias_differ = q.handed_vias_differ or coalesce(q.handed_via <> i.via, false),
           click_kind = private.click_kind(s),
           identifiers_hash = private.identifiers_hash(
-            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email),
-          is_plain = q.is_plain and q.attempt_count = 0
+            i.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email)
       -- Each row has its own salt: one for the batch would stay with the rows that are kept.
       from (
           select u.*, gen_random_uuid() as salt
@@ -73,7 +71,7 @@ begin
           case when said.consent is not null
             then coalesce(s.customer_hash, private.phone_to_send(c)) end as phone,
           case when said.consent is not null then s.email_hash end as email) person
-      where q.id = i.id and q.status = any (private.waiting_states())
+      where q.id = i.id and q.state = any (private.waiting_states()) and q.claim_token is null
         and s.delivery_block is null
         -- The visitor's choice since then; what Google has may still be corrected.
         and (q.kind <> 'CONVERSION'
@@ -92,7 +90,10 @@ begin
       on conflict (queue_id) do update
         set gclid = excluded.gclid, wbraid = excluded.wbraid, gbraid = excluded.gbraid,
             customer_hash = excluded.customer_hash, email_hash = excluded.email_hash,
-            salt = excluded.salt, handed_at = excluded.handed_at)
+            salt = excluded.salt, handed_at = excluded.handed_at),
+  leased as (
+    insert into private.queue_leases (token, site_id, claimed_at, row_ids)
+      select p_token, c.site_id, v_now, array_agg(c.id) from claimed c group by c.site_id)
   select coalesce(jsonb_agg(jsonb_build_object(
       'id', c.id,
       'saleId', c.sale_id,

@@ -22,7 +22,7 @@ begin
       'refused', coalesce(jsonb_agg(i.id order by i.id) filter (where q.id is null), '[]'))
     from (select distinct u.id from unnest(p_ids) u (id)) i
       left join public.offline_conversion_queue q
-        on q.id = i.id and q.site_id = p_site_id and q.status = 'COMPLETED');
+        on q.id = i.id and q.site_id = p_site_id and q.state = 'COMPLETED');
 end
 $$;
 grant execute on function public.ack_offline_conversions(uuid, uuid[], uuid)
@@ -132,10 +132,10 @@ begin
   free as materialized (
     select q.id from public.offline_conversion_queue q
     where q.id in (select g.id from given g) and q.site_id = p_site_id
-      and q.status = any (private.waiting_states())
+      and q.state = any (private.waiting_states()) and q.claim_token is null
     for update skip locked)
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64),
+    set state = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64),
         provider_error_category = 'VALIDATION', last_error = left(g.message, 1024),
         updated_at = private.current_moment()
     from free f join given g on g.id = f.id where q.id = f.id;

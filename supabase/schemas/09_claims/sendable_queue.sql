@@ -36,7 +36,7 @@ create view private.sendable_queue as
        where q.kind <> 'CONVERSION' and b.sale_id = q.sale_id
          and b.provider_key = q.provider_key and b.waits_for is null) as adjusts_via
     from private.queue_open q) x
-  where x.status = any (private.waiting_states())
+  where x.state = any (private.waiting_states()) and x.claim_token is null
     and x.eligible_at <= (select private.current_moment())
     and x.not_before <= (select private.current_moment())
     and (x.click_expires_at > (select private.current_moment())) is true

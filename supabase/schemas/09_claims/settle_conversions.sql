@@ -69,6 +69,7 @@ begin
       select coalesce(jsonb_agg(r), '[]') from jsonb_array_elements(v_results) r
       where r ->> 'outcome' <> 'COMPLETED' and (r ->> 'id')::uuid = any (v_ids)), p_max_attempts);
   end if;
+  perform private.end_leases(array[p_token]);
   v_retried := (v_ended ->> 'retried')::int;
   v_failed := (v_ended ->> 'failed')::int;
   if p_batch is not null then

@@ -30,28 +30,28 @@ declare
 begin
   perform private.act(('system', null)::private.actor, 'ATTEMPT_CAP');
   select array_agg(t.id), array_agg(t.sale_id) into v_lost, v_sale_ids from (
-    select q.id, q.sale_id from public.offline_conversion_queue q
-    where q.status = 'PROCESSING' and q.attempt_count - q.attempt_base >= p_max_attempts
-      and q.claimed_at <= v_now - v_claim_age
-    order by q.claimed_at limit 5000) t;
+    select q.id, q.sale_id from private.queue_in_flight q
+    where q.leased_at <= v_now - v_claim_age
+      and q.attempt_count - q.attempt_base >= p_max_attempts
+    order by q.leased_at limit 5000) t;
   v_sale_ids := private.free_sales(v_sale_ids);
   with waiting as materialized (
     select q.id from public.offline_conversion_queue q
-    where q.status = any (private.waiting_states()) and q.attempt_count > q.attempt_base
-      and q.attempt_count - q.attempt_base >= p_max_attempts
+    where q.state = any (private.waiting_states()) and q.claim_token is null
+      and q.tries > q.attempt_base and q.tries - q.attempt_base >= p_max_attempts
       and q.updated_at <= v_now - v_age
     order by q.updated_at limit 5000 for update skip locked),
   lost as materialized (
     select q.id from public.offline_conversion_queue q
     where q.id = any (v_lost) and q.sale_id = any (v_sale_ids)
-      and q.status = 'PROCESSING' and q.attempt_count - q.attempt_base >= p_max_attempts
+      and q.claim_token is not null and q.attempt_count - q.attempt_base >= p_max_attempts
       and q.claimed_at <= v_now - v_claim_age
     for update skip locked),
   capped as (
     update public.offline_conversion_queue q
-      set status = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null,
+      set state = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null,
           provider_error_code = 'MAX_ATTEMPTS', provider_error_category = 'PERMANENT',
-          last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now,
+          last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now, is_plain = false,
           may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING'
       from (select w.id from waiting w union all select l.id from lost l) t
       where q.id = t.id returning q.id, q.sale_id, q.kind)
@@ -126,19 +126,18 @@ declare
 begin
   perform private.act(('system', null)::private.actor, 'RECOVERED');
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
-    select q.id, q.sale_id from public.offline_conversion_queue q
-    where q.status = 'PROCESSING' and q.claimed_at <= v_now - p_age
-    order by q.claimed_at limit 2000) t;
+    select q.id, q.sale_id from private.queue_in_flight q where q.leased_at <= v_now - p_age
+    order by q.leased_at limit 2000) t;
   v_sale_ids := private.free_sales(v_sale_ids);
   with mine as materialized (
     select q.id from public.offline_conversion_queue q
     where q.id = any (v_ids) and q.sale_id = any (v_sale_ids)
-      and q.status = 'PROCESSING' and q.claimed_at <= v_now - p_age
+      and q.claim_token is not null and q.claimed_at <= v_now - p_age
     order by q.id for update skip locked),
   back as (
     update public.offline_conversion_queue q
-      set status = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null,
-          updated_at = v_now, may_have_arrived = true
+      set state = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null,
+          updated_at = v_now, may_have_arrived = true, is_plain = false
       from mine m where q.id = m.id returning q.sale_id, q.kind)
   select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION'
       or s.status <> 'CONFIRMED' or s.delivery_block is not null)
@@ -146,6 +145,9 @@ begin
   foreach v_sale_id in array coalesce(v_changed, '{}') loop
     perform private.follow_ledger(v_sale_id);
   end loop;
+  perform private.end_leases(array(
+    select l.token from private.queue_leases l where l.claimed_at <= v_now - p_age
+    order by l.claimed_at limit 2000));
   return v_recovered;
 end
 $$;
@@ -164,25 +166,25 @@ begin
   perform private.act(('system', null)::private.actor, 'RETRY_DUE');
   select array_agg(t.id), array_agg(t.sale_id) into v_ids, v_sale_ids from (
     select q.id, q.sale_id from public.offline_conversion_queue q
-    where q.status = 'FAILED' and q.next_retry_at <= v_now
+    where q.state = 'FAILED' and q.next_retry_at <= v_now
     order by q.next_retry_at limit 2000) t;
   v_sale_ids := private.free_sales(v_sale_ids);
   with due as materialized (
     select q.id from public.offline_conversion_queue q
     where q.id = any (v_ids) and q.sale_id = any (v_sale_ids)
-      and q.status = 'FAILED' and q.next_retry_at <= v_now
+      and q.state = 'FAILED' and q.next_retry_at <= v_now
     for update skip locked),
   judged as (
     select q.id, exists (select from public.offline_conversion_queue o
       where o.sale_id = q.sale_id and o.provider_key = q.provider_key and o.kind = q.kind
         and o.id <> q.id
-        and (o.status = any (private.open_states())
-          or (o.status = 'FAILED' and o.next_retry_at is not null and o.id > q.id)))
+        and (o.state = any (private.waiting_states())
+          or (o.state = 'FAILED' and o.next_retry_at is not null and o.id > q.id)))
       as is_superseded
     from public.offline_conversion_queue q join due on due.id = q.id),
   moved as (
     update public.offline_conversion_queue q
-      set status = case when j.is_superseded then 'FAILED' else 'RETRY' end,
+      set state = case when j.is_superseded then 'FAILED' else 'RETRY' end,
           next_retry_at = null, updated_at = v_now,
           provider_error_code =
             case when j.is_superseded then 'SUPERSEDED' else q.provider_error_code end,
@@ -205,10 +207,11 @@ begin
   perform private.act(('system', null)::private.actor, 'EXPIRED');
   with expired as materialized (
     select q.id from public.offline_conversion_queue q
-    where q.status = any (private.waiting_states()) and q.click_expires_at <= v_now
+    where q.state = any (private.waiting_states()) and q.claim_token is null
+      and q.click_expires_at <= v_now
     order by q.click_expires_at limit 2000 for update skip locked)
   update public.offline_conversion_queue q
-    set status = 'FAILED', next_retry_at = null, updated_at = v_now,
+    set state = 'FAILED', next_retry_at = null, updated_at = v_now,
         provider_error_category = 'VALIDATION',
         provider_error_code = case
           when q.kind = 'CONVERSION' then 'CLICK_EXPIRED' else 'ADJUSTMENT_EXPIRED' end,

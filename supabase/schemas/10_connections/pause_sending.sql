@@ -48,8 +48,8 @@ begin
     from private.queue_totals(array[v_site.id]) t)
     || jsonb_build_object('expiring', (select count(*) from (
       select from public.offline_conversion_queue q
-      where q.site_id = v_site.id and q.status = any (private.waiting_states())
-        and q.click_expires_at <= p_until limit 10000) x),
+      where q.site_id = v_site.id and q.state = any (private.waiting_states())
+        and q.claim_token is null and q.click_expires_at <= p_until limit 10000) x),
       'viewsExpire', v_site.page_views_enabled
         and p_until > private.current_moment() + interval '3 days');
 end

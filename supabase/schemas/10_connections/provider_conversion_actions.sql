@@ -63,8 +63,9 @@ as $$
         where o.key = 'seal' or p_site.signals_enabled
       union all
       select distinct q.conversion_name, 9 from public.offline_conversion_queue q
-        where q.site_id = p_site.id and q.status = any (private.waiting_states())
-          and q.kind = 'CONVERSION'
+        where q.site_id = p_site.id and q.state = any (private.waiting_states())
+          and not q.is_plain   -- an index holds these; a plain row that waits has no name
+          and q.claim_token is null and q.kind = 'CONVERSION'
           and q.conversion_name is not null and q.conversion_action is null
       union all
       select distinct g.conversion_name, 9 from public.marketing_signals g
@@ -97,7 +98,8 @@ as $$
     where q.id = any (array(
       select x.id from public.offline_conversion_queue x
       where x.site_id = p_site_id and x.kind <> 'CONVERSION'
-        and x.status = any (private.waiting_states()) and x.conversion_action is not null
+        and x.state = any (private.waiting_states()) and x.claim_token is null
+        and x.conversion_action is not null
         and (x.by_hand_reason is null or x.by_hand_reason = 'OTHER_ACCOUNT')
         and (x.by_hand_reason is null) = private.is_elsewhere(p_site_id, x.conversion_action)
       for update skip locked))

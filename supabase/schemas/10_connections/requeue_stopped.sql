@@ -10,7 +10,7 @@ as $$
       join public.offline_conversion_queue q on q.site_id = a.site_id
         and q.provider_key = a.provider_key and q.conversion_name = a.conversion_name
         and q.provider_error_code = a.blocked_code
-    where a.site_id = p_site_id and a.provider_key = p_provider_key and q.status = 'FAILED'
+    where a.site_id = p_site_id and a.provider_key = p_provider_key and q.state = 'FAILED'
       and q.provider_error_category = 'VALIDATION' and q.handed_via is not null
       and q.attempt_error_code = q.provider_error_code
     union all
@@ -42,7 +42,7 @@ begin
   perform private.lock_with_sales(p_ids);
   perform private.act(p_actor, 'RELEASED');
   update public.offline_conversion_queue q
-    set status = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
+    set state = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
         updated_at = private.current_moment()
     from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, p_ids, null) j,
       public.provider_conversion_actions a
@@ -70,7 +70,7 @@ language sql stable security definer set search_path = ''
 as $$
   select array(
     select q.id from public.offline_conversion_queue q
-    where q.site_id = p_site_id and q.provider_key = p_provider_key and q.status = 'FAILED'
+    where q.site_id = p_site_id and q.provider_key = p_provider_key and q.state = 'FAILED'
       and q.provider_error_category = 'AUTH' and q.handed_via is not null
       and q.attempt_error_category = 'AUTH' and q.attempt_error_code = q.provider_error_code)
 $$;
@@ -93,7 +93,7 @@ begin
   perform private.lock_with_sales(v_ids);
   perform private.act(p_actor, 'RELEASED');
   update public.offline_conversion_queue q
-    set status = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
+    set state = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
         updated_at = v_now
     from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, v_ids, null) j
     where q.id = j.id and j.skipped is null and q.provider_error_category = 'AUTH';

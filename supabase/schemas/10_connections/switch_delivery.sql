@@ -11,7 +11,8 @@ as $$
     join private.standing_dispatches d
       on d.sale_id = q.sale_id and d.provider_key = q.provider_key and d.transport = 'script'
   where q.site_id = p_site_id and q.kind <> 'CONVERSION'
-    and q.status = any (private.waiting_states()) and q.by_hand_reason is null and p_to = 'api'
+    and q.state = any (private.waiting_states()) and q.claim_token is null
+    and q.by_hand_reason is null and p_to = 'api'
 $$;
 
 -- preview_delivery_switch: what a switch would mean for the rows that wait.

@@ -30,7 +30,7 @@ begin
       else private.retry_delay(v_rejections) end);
   return p_is_retryable and exists (select from public.offline_conversion_queue q
     where q.sale_id = p_sale_id and q.kind = p_kind
-      and q.status = any (private.waiting_states()));
+      and q.state = any (private.waiting_states()) and q.claim_token is null);
 end
 $$;
 
@@ -117,7 +117,7 @@ begin
           verdict_reason = left(s.reason, 256), verdict_at = v_now,
           is_retryable = coalesce(s.retryable, false), updated_at = v_now
       from private.queue_delivered x left join said s on s.index = x.record_index
-      where q.id = x.id and q.status = 'COMPLETED' and x.id = any (v_row_ids)
+      where q.id = x.id and q.state = 'COMPLETED' and x.id = any (v_row_ids)
         and coalesce(s.verdict, v_rest) is not null
         and (x.verdict is null
           or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, v_rest) <> 'UNKNOWN'))

@@ -87,5 +87,5 @@ language sql stable security definer set search_path = ''
 as $$
   select q.id from public.offline_conversion_queue q
   where q.sale_id = p_row.sale_id and q.provider_key = p_row.provider_key and q.kind = p_row.kind
-    and q.status = any (private.open_states())
+    and q.state = any (private.waiting_states())
 $$;

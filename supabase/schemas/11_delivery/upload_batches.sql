@@ -108,6 +108,9 @@ begin
   with finished as (
     delete from private.open_upload_batches o
       where o.batch_id = p_batch_id and o.site_id = p_site_id returning o.batch_id),
+  over as (
+    delete from private.queue_leases l
+      where l.token = p_batch_id and cardinality(l.row_ids) = p_completed),
   counted as (
     insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,
         retry, at)

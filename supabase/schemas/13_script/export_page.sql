@@ -13,7 +13,8 @@ as $$
   with waiting as materialized (
     select q.* from public.offline_conversion_queue q
     where q.site_id = p_site.id and not private.is_paused(p_site) and q.provider_key = 'google_ads'
-      and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
+      and q.state = any (private.waiting_states()) and q.claim_token is null
+      and q.kind = 'CONVERSION'
       and q.not_before <= private.current_moment()
       and q.eligible_at <= private.current_moment()
       and q.attempt_count - q.attempt_base < p_max_attempts

@@ -145,7 +145,8 @@ begin
     'waiting', (select count(*) from (
       select from public.offline_conversion_queue q
       where q.site_id = v_site.id and q.provider_key = 'google_ads'
-        and q.status = any (private.waiting_states()) and q.kind = 'CONVERSION'
+        and q.state = any (private.waiting_states()) and q.claim_token is null
+        and q.kind = 'CONVERSION'
         and q.not_before <= v_now and q.eligible_at <= v_now
       limit 1000) w),
     'runs', (

@@ -47,12 +47,12 @@ as $$
     select (q.uploaded_at at time zone p_site.timezone)::date as day, count(*) as delivered
     from public.offline_conversion_queue q, span
     where q.site_id = p_site.id and q.provider_key = 'google_ads'
-      and q.status = 'COMPLETED' and q.uploaded_at >= span.since
+      and q.state = 'COMPLETED' and q.uploaded_at >= span.since
     group by 1),
   lost as (
     select (q.updated_at at time zone p_site.timezone)::date as day, count(*) as failed
     from public.offline_conversion_queue q, span
-    where q.site_id = p_site.id and q.status = 'FAILED'
+    where q.site_id = p_site.id and q.state = 'FAILED'
       and q.provider_error_category <> 'DETERMINISTIC_SKIP' and q.updated_at >= span.since
     group by 1)
   select d.day::date, coalesce(came.leads, 0), coalesce(won.sealed, 0),

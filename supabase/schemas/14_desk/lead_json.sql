@@ -72,7 +72,8 @@ as $$
     'delivery', case when q.id is not null then jsonb_build_object(
       'status', q.status,
       'isNotSent', q.status = 'FAILED' and q.provider_error_category = 'DETERMINISTIC_SKIP',
-      'notBefore', greatest(q.not_before, q.next_retry_at),
+      'notBefore', greatest(
+        q.not_before, case when q.claim_token is null then q.next_retry_at end),
       'errorCode', q.provider_error_code,
       'uploadedAt', q.uploaded_at,
       'verdict', (
@@ -82,7 +83,7 @@ as $$
       'pendingAdjustment', (
         select a.kind from public.offline_conversion_queue a
         where a.sale_id = s.id and a.kind <> 'CONVERSION'
-          and a.status = any (private.open_states())
+          and a.state = any (private.waiting_states())
         limit 1)) end)
   from (select 1) one
     left join public.sessions v on v.id = p_call.session_id

@@ -47,7 +47,9 @@ begin
         on u.action_id = p_action.undoes and u.queue_id = j.id),
   changed as (
     update public.offline_conversion_queue q
-      set status = j.to_status, updated_at = v_now,
+      -- Back in flight: whoever ends the claim says what it is then.
+      set state = case j.to_status when 'PROCESSING' then 'RETRY' else j.to_status end,
+          updated_at = v_now, is_plain = q.is_plain and q.attempt_count = 0,
           claimed_at = case when v_is_undo then (j.back ->> 'claimedAt')::timestamptz end,
           claim_token = case when v_is_undo then (j.back ->> 'claimToken')::uuid end,
           next_retry_at = case when v_is_undo then (j.back ->> 'nextRetryAt')::timestamptz end,
@@ -85,6 +87,12 @@ begin
               then q.by_hand_reason end
       from judged j where q.id = j.id and j.skipped is null
       returning q.*),
+  leased as (   -- back in flight under its claim, whose lease may have ended meanwhile
+    insert into private.queue_leases as l (token, site_id, claimed_at, row_ids)
+      select c.claim_token, c.site_id, min(c.claimed_at), array_agg(c.id)
+      from changed c where c.claim_token is not null group by 1, 2 order by 1
+      on conflict (token) do update set row_ids = l.row_ids || array(
+        select i from unnest(excluded.row_ids) i where i <> all (l.row_ids))),
   proven as materialized (
     select private.uuid_v7() as proof_id, c.id as queue_id, c.sale_id, j.place, j.from_status,
       c.status as to_status, j.before, private.queue_row_state(c) as after,

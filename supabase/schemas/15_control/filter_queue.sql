@@ -77,7 +77,6 @@ as $$
     -- through the rows can begin there instead of at the newest.
     'updatedTo', 'q.updated_at < ($2 ->> ''updatedTo'')::timestamptz
       and q.created_at < ($2 ->> ''updatedTo'')::timestamptz + interval ''1 hour''',
-    'minAttempts', 'q.attempt_count >= ($2 ->> ''minAttempts'')::int',
     'stuck', 'q.status = ''PROCESSING'' and q.claimed_at < $3 - private.stuck_after()',
     'waitingForDelay', 'q.status = any (private.waiting_states())
       and greatest(q.not_before, q.next_retry_at) > $3',
@@ -86,7 +85,7 @@ as $$
     'notSent', '(q.status = ''FAILED'' and q.provider_error_category = ''DETERMINISTIC_SKIP'')
       = ($2 ->> ''notSent'')::boolean',
     'q', 'q.id = any ($4)',
-    'verdict', '', 'sentFrom', '', 'sentTo', '', 'sort', '')
+    'minAttempts', '', 'verdict', '', 'sentFrom', '', 'sentTo', '', 'sort', '')
 $$;
 
 -- queue_conditions: a filter as SQL text, from a closed set, for rows of one status.
@@ -105,14 +104,31 @@ begin
   return concat_ws(' and ', 'q.site_id = $1',
     (select string_agg(c.value, ' and ') from jsonb_each_text(v_known) c
      where p_filter ? c.key and c.value <> '' and case c.key
-       when 'minAttempts' then (p_filter ->> c.key)::int > 0
        when 'stuck' then (p_filter ->> c.key)::boolean
        when 'waitingForDelay' then (p_filter ->> c.key)::boolean
        when 'waiting' then (p_filter ->> c.key)::boolean
        else true end),
+    case when (p_filter ->> 'minAttempts')::int > 0   -- each as its index has it
+      then format('q.%I >= ($2 ->> ''minAttempts'')::int', case
+        when p_status in ('PROCESSING', 'COMPLETED') then 'attempt_count' else 'tries' end) end,
     case when p_filter ?| '{verdict,sentFrom,sentTo}'
       then private.sent_condition(p_filter, p_status) end);
 end
+$$;
+
+-- rows_in_flight: the rows of a site that are in flight, as readers see them: changed when they
+-- were claimed, and without a time for the next try.
+create function private.rows_in_flight(p_site_id uuid)
+returns setof public.offline_conversion_queue
+language sql stable security definer set search_path = ''
+as $$
+  select r.* from private.queue_leases l
+    cross join lateral unnest(l.row_ids) i (id)
+    join public.offline_conversion_queue q on q.id = i.id and q.claim_token = l.token
+      and q.state in ('QUEUED', 'RETRY')
+    cross join lateral jsonb_populate_record(q, jsonb_build_object(
+      'updated_at', greatest(q.updated_at, q.claimed_at), 'next_retry_at', null)) r
+  where l.site_id = p_site_id
 $$;
 
 -- matching_rows: the rows of a site that match a filter, in order, after a place in that order.
@@ -126,15 +142,16 @@ as $$
 declare
   v_column text := case p_filter ->> 'sort'
     when 'updated' then 'updated_at' when 'value' then 'value_cents' else 'created_at' end;
-  -- Each index has the status before the order: without one, each state is read by itself and the
-  -- heads are merged. A completed row has no error.
-  v_states text[] := case
-    when p_filter ? 'status' then array[p_filter ->> 'status']
-    when (p_filter ->> 'notSent')::boolean then array['FAILED']
-    when (p_filter ->> 'waiting')::boolean then private.waiting_states()
-    when p_filter ?| '{errorCode,errorCategory}'
-      then array_remove(private.queue_states(), 'COMPLETED')
-    else private.queue_states() end;
+  -- Each index has the state before the order: each status is read by itself and the heads are
+  -- merged. Only those that the filter can mean: a completed row has no error.
+  v_states text[] := array(
+    select s from unnest(private.queue_states()) s
+    where s = coalesce(p_filter ->> 'status', s)
+      and ((p_filter ->> 'notSent')::boolean is not true or s = 'FAILED')
+      and ((p_filter ->> 'stuck')::boolean is not true or s = 'PROCESSING')
+      and not (s = 'COMPLETED' and p_filter ?| '{errorCode,errorCategory}')
+      and (s = any (private.waiting_states()) or (p_filter ->> 'waiting')::boolean is not true
+        and (p_filter ->> 'waitingForDelay')::boolean is not true));
   v_branch text;
   v_found uuid[];
 begin
@@ -144,19 +161,29 @@ begin
       where t.provider_key = p_filter ->> 'provider') then
     return;
   end if;
+  if cardinality(v_states) = 0 then
+    perform private.queue_conditions(p_filter, 'QUEUED');   -- refuses unknown keys
+    return;
+  end if;
   if p_filter ? 'q' then
     v_found := private.search_queue(p_site_id, p_filter ->> 'q');
   end if;
-  v_branch := format('(select q.* from public.offline_conversion_queue q
-      where %%s%s and q.status = %%L order by q.%I desc, q.id desc limit $7)',
+  v_branch := format('(select q.* from %%s q where %%s%s%%s
+      order by q.%I desc, q.id desc limit $7)',
     case when p_after_id is not null then format(' and (q.%I, q.id) < ($5::%s, $6)', v_column,
       case v_column when 'value_cents' then 'bigint' else 'timestamptz' end) end,
     v_column);
   return query execute (
       select format('select q.* from (%s) q order by q.%I desc, q.id desc limit $7',
-        string_agg(format(v_branch, private.queue_conditions(p_filter, x.state), x.state),
+        string_agg(format(v_branch,
+            case x.status when 'PROCESSING' then 'private.rows_in_flight($1)'
+              else 'public.offline_conversion_queue' end,
+            private.queue_conditions(p_filter, x.status),
+            case when x.status = any (private.waiting_states()) then
+              format(' and q.state = %L and q.claim_token is null', x.status)
+              when x.status <> 'PROCESSING' then format(' and q.state = %L', x.status) end),
           ' union all '), v_column)
-      from unnest(v_states) x (state))
+      from unnest(v_states) x (status))
     using p_site_id, p_filter, private.current_moment(), v_found, p_after_at, p_after_id, p_limit;
 end
 $$;

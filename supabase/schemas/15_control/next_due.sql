@@ -8,8 +8,8 @@ as $$
   from (
     select q.sale_id, q.provider_key, q.kind, greatest(q.not_before, q.next_retry_at) as due
     from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
-    where q.site_id = p_site_id and q.status = p_status
-      and q.status = any (private.waiting_states())
+    where q.site_id = p_site_id and q.state = p_status
+      and q.state = any (private.waiting_states()) and q.claim_token is null
       and (q.kind = 'CONVERSION' or s.oci_sync_method = 'api' and q.by_hand_reason is null)
     order by greatest(q.not_before, q.next_retry_at) limit 100) w
     left join lateral (

@@ -75,7 +75,7 @@ begin
         select round(extract(epoch from q.uploaded_at - q.created_at)) as seconds
         from public.offline_conversion_queue q
         where q.site_id = v_site.id and q.provider_key = 'google_ads'
-          and q.status = 'COMPLETED' and q.uploaded_at >= v_from and q.kind = 'CONVERSION'
+          and q.state = 'COMPLETED' and q.uploaded_at >= v_from and q.kind = 'CONVERSION'
         order by q.uploaded_at desc limit 2000) l),
     'failedNow', (
       select coalesce(jsonb_agg(jsonb_build_object(

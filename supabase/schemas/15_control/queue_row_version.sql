@@ -23,7 +23,7 @@ as $$
     'status', q.status,
     'claimedAt', q.claimed_at,
     'claimToken', q.claim_token,
-    'nextRetryAt', q.next_retry_at,
+    'nextRetryAt', case when q.claim_token is null then q.next_retry_at end,
     'attemptBase', q.attempt_base,
     'lastError', q.last_error,
     'errorCode', q.provider_error_code,

@@ -76,7 +76,7 @@ begin
       'attemptCount', q.attempt_count,
       'attemptsLeft', greatest(0, p_max_attempts - (q.attempt_count - q.attempt_base)),
       'notBefore', q.not_before,
-      'nextRetryAt', q.next_retry_at,
+      'nextRetryAt', case when q.claim_token is null then q.next_retry_at end,
       'claimedAt', q.claimed_at,
       'stuck', q.status = 'PROCESSING' and q.claimed_at < n.stuck_before,
       'lastError', q.last_error,
@@ -113,7 +113,7 @@ begin
               and x.verdict is distinct from 'REJECTED')
           then 'DONE' else 'PENDING' end end,
       'createdAt', q.created_at,
-      'updatedAt', q.updated_at)
+      'updatedAt', greatest(q.updated_at, q.claimed_at))
     order by i), '[]')
   from (select private.current_moment() - private.stuck_after() as stuck_before offset 0) n,
     generate_subscripts(p_rows, 1) i

@@ -57,7 +57,7 @@ as $$
             else o.kind = d.kind and (o.dispatched_at, o.id) > (d.dispatched_at, d.id) end)
       and not exists (select from public.offline_conversion_queue q
         where q.sale_id = d.sale_id and q.provider_key = d.provider_key and q.kind = d.kind
-          and q.status = any (private.open_states()))
+          and q.state = any (private.waiting_states()))
     group by 1) c
 $$;
 
@@ -212,12 +212,12 @@ begin
       'refusedAccess', coalesce(sum(x.refused), 0),
       'nextDueAt', jsonb_build_object('QUEUED', min(x.queued_due), 'RETRY', min(x.retry_due)))
     from unnest(v_sites) site (id), lateral (select
-      (select count(*) from public.offline_conversion_queue q
-       where q.site_id = site.id and q.status = 'PROCESSING' and q.claimed_at < v_stuck_before)
-        as stuck,
+      (select count(*) from private.queue_in_flight q
+       where q.site_id = site.id and q.leased_at < v_stuck_before) as stuck,
       (select count(*)
        from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
-       where q.site_id = site.id and private.waits_for_person(
+       where q.site_id = site.id and q.state = any (private.waiting_states())
+         and private.waits_for_person(
          q.kind, q.status, q.by_hand_reason, s.oci_sync_method)) as by_hand,
       cardinality(private.refused_rows(site.id, 'google_ads')) as refused,
       greatest(
@@ -227,9 +227,11 @@ begin
          where t.site_id = site.id order by t.created_at desc limit 1)) as updated_at,
       least(
         (select q.created_at from public.offline_conversion_queue q
-         where q.site_id = site.id and q.status = 'QUEUED' order by q.created_at limit 1),
+         where q.site_id = site.id and q.state = 'QUEUED' and q.claim_token is null
+         order by q.created_at limit 1),
         (select q.created_at from public.offline_conversion_queue q
-         where q.site_id = site.id and q.status = 'RETRY' order by q.created_at limit 1))
+         where q.site_id = site.id and q.state = 'RETRY' and q.claim_token is null
+         order by q.created_at limit 1))
         as oldest,
       private.next_due(site.id, 'QUEUED') as queued_due,
       private.next_due(site.id, 'RETRY') as retry_due) x);
