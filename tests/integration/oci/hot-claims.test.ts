@@ -163,7 +163,8 @@ test("every row in flight is named by its lease, whatever ended or failed in bet
 });
 
 // Guarantee: a sweep beside an undo does not leave rows in flight that no sweep would ever find.
-// Mutation that breaks it: end_leases that deletes without locking first. It would wait for the undo and then not look again.
+// Mutation that breaks it: end_leases that deletes without locking first. It waits for the undo (so the test times out), and then does not
+// look at the rows again.
 test("a sweep leaves the lease of a row that an undo is just putting back", async () => {
   const { id } = await sealLead(db.sql, team);
   await claimForWorker(db.sql, team, { at: minutesLater(1) });
