@@ -8180,6 +8180,7 @@ as $$
 declare
   v_group record;
   v_moved record;
+  v_known record;
   v_by_hand public.revenue_snapshots;
   v_count int := 0;
   v_rows uuid[] := '{}';
@@ -8200,9 +8201,21 @@ begin
       v_by_hand := (select private.newest_snapshot(q.sale_id) from private.queue_open q
         where q.id = v_group.ids[1]);
     end if;
+    -- Which value Google kept is certain if only one was sent, or if Google confirms it.
+    select array_agg((select max(d.dispatched_at) from public.provider_dispatches d
+        where d.sale_id = q.sale_id) order by i.place) as after,
+      array_agg(v_group.transport = 'by_hand' or not q.handed_values_differ and (
+        v_group.verdict is not distinct from 'CONFIRMED' or q.kind <> 'CONVERSION'
+        or not exists (select from public.provider_dispatches d where d.sale_id = q.sale_id
+          and d.kind = 'CONVERSION'
+          and d.value_cents <> coalesce(q.handed_value_cents, q.value_cents)))
+        order by i.place) as is_certain
+      into v_known
+      from unnest(v_group.ids) with ordinality i (id, place)
+        left join private.queue_open q on q.id = i.id;
     v_moved := private.deliver_rows(p_site_id, v_group.ids, v_group.indexes,
       (v_group.transport, v_group.request_id, v_group.verdict, p_first_poll_seconds,
-        p_customer_id)::private.sent, p_token, false, v_by_hand);
+        p_customer_id)::private.sent, p_token, false, v_by_hand, v_known.after, v_known.is_certain);
     v_count := v_count + v_moved.moved;
     v_rows := v_rows || v_moved.row_ids;
   end loop;
@@ -8298,7 +8311,8 @@ create type private.sent as (
 );
 create function private.deliver_rows(
   p_site_id uuid, p_ids uuid[], p_indexes int[], p_sent private.sent, p_token uuid,
-  p_plain boolean, p_by_hand public.revenue_snapshots,
+  p_plain boolean, p_by_hand public.revenue_snapshots default null,
+  p_after timestamptz[] default null, p_certain boolean[] default null,
   out moved int, out row_ids uuid[]
 )
 language plpgsql security definer set search_path = '' set opsmantik.delivers = 'yes'
@@ -8321,12 +8335,13 @@ begin
     v_lines := v_lines || array(select private.next_move_id() from generate_series(2, 4));
   end if;
   with gone as (
-    delete from private.queue_open q using unnest(p_ids, p_indexes) i (id, index)
+    delete from private.queue_open q
+      using unnest(p_ids, p_indexes, p_after, p_certain) i (id, index, after, is_certain)
       where q.id = i.id and q.site_id = p_site_id and case when p_plain
-        then q.is_plain and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
+        then q.is_plain and q.claim_token = p_token
         else (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
         end
-      returning q.*, i.index,
+      returning q.*, i.index, i.after, i.is_certain as sent_certainly,
         -- A person entered what the sale is worth; everybody else sends what was handed out.
         coalesce((p_by_hand).id, q.handed_snapshot_id, q.snapshot_id) as sent_snapshot_id,
         coalesce((p_by_hand).amount_cents, q.handed_value_cents, q.value_cents) as sent_cents),
@@ -8348,17 +8363,11 @@ begin
         -- This is the answer to the only hand-out, so none is left open.
         g.may_have_arrived and g.attempt_count > 1,
         g.by_hand_reason,
-        -- The newest that is known of the sale, also when this transaction began before another
-        -- that it waited for (assume_arrival), so that what Google has is read from it.
-        case when g.is_plain then v_now else greatest(v_now, (
-          select max(x.dispatched_at) + interval '1 microsecond'
-          from public.provider_dispatches x where x.sale_id = g.sale_id)) end,
+        -- After the newest that is known of the sale, also when this transaction began before
+        -- another that it waited for (assume_arrival), so that what Google has is read from it.
+        greatest(v_now, g.after + interval '1 microsecond'),
         p_sent.transport, p_sent.request_id, g.index,
-        -- Which value Google kept is certain if only one was sent, or if Google confirms it.
-        g.is_plain or v_is_by_hand or not g.handed_values_differ and (
-          p_sent.verdict is not distinct from 'CONFIRMED' or g.kind <> 'CONVERSION'
-          or not exists (select from public.provider_dispatches x where x.sale_id = g.sale_id
-            and x.kind = 'CONVERSION' and x.value_cents <> g.sent_cents)),
+        coalesce(g.sent_certainly, true),
         p_sent.verdict, case when p_sent.verdict is not null then v_now end,
         g.created_at, v_now, g.claimed_in, v_lines[array_position(v_states, g.status)], g.channel
       from gone g),
@@ -9051,7 +9060,7 @@ begin
       v_moved := (private.deliver_rows(p_site_id, p_ids, p_indexes,
         (p_sent ->> 'transport', left(p_sent ->> 'requestId', 256), p_sent ->> 'verdict',
           (p_sent ->> 'firstPollSeconds')::int, left(p_sent ->> 'customerId', 20))::private.sent,
-        p_token, true, null)).moved;
+        p_token, true)).moved;
       v_is_whole := v_moved = v_given;
     end if;
   end if;
@@ -13009,8 +13018,7 @@ begin
         on u.action_id = p_action.undoes and u.queue_id = j.id),
   changed as (
     update public.offline_conversion_queue q
-      -- Back in flight: whoever ends the claim says what it is then.
-      set state = case j.to_status when 'PROCESSING' then 'RETRY' else j.to_status end,
+      set state = case j.to_status when 'PROCESSING' then j.back ->> 'state' else j.to_status end,
           updated_at = v_now, is_plain = q.is_plain and q.attempt_count = 0,
           claimed_at = case when v_is_undo then (j.back ->> 'claimedAt')::timestamptz end,
           claim_token = case when v_is_undo then (j.back ->> 'claimToken')::uuid end,
@@ -13768,6 +13776,7 @@ language sql stable set search_path = ''
 as $$
   select jsonb_strip_nulls(jsonb_build_object(
     'status', q.status,
+    'state', case when q.claim_token is not null then q.state end,
     'claimedAt', q.claimed_at,
     'claimToken', q.claim_token,
     'nextRetryAt', case when q.claim_token is null then q.next_retry_at end,
@@ -17309,6 +17318,7 @@ create index half_open_circuits on public.provider_health_state (probe_until)
 alter table public.provider_health_state enable row level security;
 
 -- 11_delivery/provider_requests.sql
+alter table public.provider_requests alter column row_ids set storage external;
 create index requests_to_poll on public.provider_requests (next_poll_at)
   where finished_at is null;
 alter table public.provider_requests enable row level security;

@@ -20,6 +20,7 @@ as $$
 declare
   v_group record;
   v_moved record;
+  v_known record;
   v_by_hand public.revenue_snapshots;
   v_count int := 0;
   v_rows uuid[] := '{}';
@@ -40,9 +41,21 @@ begin
       v_by_hand := (select private.newest_snapshot(q.sale_id) from private.queue_open q
         where q.id = v_group.ids[1]);
     end if;
+    -- Which value Google kept is certain if only one was sent, or if Google confirms it.
+    select array_agg((select max(d.dispatched_at) from public.provider_dispatches d
+        where d.sale_id = q.sale_id) order by i.place) as after,
+      array_agg(v_group.transport = 'by_hand' or not q.handed_values_differ and (
+        v_group.verdict is not distinct from 'CONFIRMED' or q.kind <> 'CONVERSION'
+        or not exists (select from public.provider_dispatches d where d.sale_id = q.sale_id
+          and d.kind = 'CONVERSION'
+          and d.value_cents <> coalesce(q.handed_value_cents, q.value_cents)))
+        order by i.place) as is_certain
+      into v_known
+      from unnest(v_group.ids) with ordinality i (id, place)
+        left join private.queue_open q on q.id = i.id;
     v_moved := private.deliver_rows(p_site_id, v_group.ids, v_group.indexes,
       (v_group.transport, v_group.request_id, v_group.verdict, p_first_poll_seconds,
-        p_customer_id)::private.sent, p_token, false, v_by_hand);
+        p_customer_id)::private.sent, p_token, false, v_by_hand, v_known.after, v_known.is_certain);
     v_count := v_count + v_moved.moved;
     v_rows := v_rows || v_moved.row_ids;
   end loop;

@@ -15,7 +15,9 @@ create type private.sent as (
 --            are in flight under p_token. Those need no lock of their sale: whoever changes the
 --            sale has made them not plain, or waits for this and then sees what was delivered.
 --            All others are locked by the caller, after their sales.
---            p_by_hand: what a person entered, else null.
+--            p_by_hand: what a person entered, else null. p_after: the newest that is known of
+--            each row's sale, and p_certain: whether Google kept what was sent; null for plain
+--            rows, of which nothing is known and which were sent once.
 --   Moves    any but COMPLETED -> COMPLETED. Clears errors; the row says from now on what was
 --            delivered.
 --   Writes   what was handed out and how, and the request to ask for verdicts.
@@ -26,7 +28,8 @@ create type private.sent as (
 --   Returns  how many moved; with p_plain false also their ids.
 create function private.deliver_rows(
   p_site_id uuid, p_ids uuid[], p_indexes int[], p_sent private.sent, p_token uuid,
-  p_plain boolean, p_by_hand public.revenue_snapshots,
+  p_plain boolean, p_by_hand public.revenue_snapshots default null,
+  p_after timestamptz[] default null, p_certain boolean[] default null,
   out moved int, out row_ids uuid[]
 )
 language plpgsql security definer set search_path = '' set opsmantik.delivers = 'yes'
@@ -49,12 +52,13 @@ begin
     v_lines := v_lines || array(select private.next_move_id() from generate_series(2, 4));
   end if;
   with gone as (
-    delete from private.queue_open q using unnest(p_ids, p_indexes) i (id, index)
+    delete from private.queue_open q
+      using unnest(p_ids, p_indexes, p_after, p_certain) i (id, index, after, is_certain)
       where q.id = i.id and q.site_id = p_site_id and case when p_plain
-        then q.is_plain and q.status = 'PROCESSING' and (p_token is null or q.claim_token = p_token)
+        then q.is_plain and q.claim_token = p_token
         else (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
         end
-      returning q.*, i.index,
+      returning q.*, i.index, i.after, i.is_certain as sent_certainly,
         -- A person entered what the sale is worth; everybody else sends what was handed out.
         coalesce((p_by_hand).id, q.handed_snapshot_id, q.snapshot_id) as sent_snapshot_id,
         coalesce((p_by_hand).amount_cents, q.handed_value_cents, q.value_cents) as sent_cents),
@@ -76,17 +80,11 @@ begin
         -- This is the answer to the only hand-out, so none is left open.
         g.may_have_arrived and g.attempt_count > 1,
         g.by_hand_reason,
-        -- The newest that is known of the sale, also when this transaction began before another
-        -- that it waited for (assume_arrival), so that what Google has is read from it.
-        case when g.is_plain then v_now else greatest(v_now, (
-          select max(x.dispatched_at) + interval '1 microsecond'
-          from public.provider_dispatches x where x.sale_id = g.sale_id)) end,
+        -- After the newest that is known of the sale, also when this transaction began before
+        -- another that it waited for (assume_arrival), so that what Google has is read from it.
+        greatest(v_now, g.after + interval '1 microsecond'),
         p_sent.transport, p_sent.request_id, g.index,
-        -- Which value Google kept is certain if only one was sent, or if Google confirms it.
-        g.is_plain or v_is_by_hand or not g.handed_values_differ and (
-          p_sent.verdict is not distinct from 'CONFIRMED' or g.kind <> 'CONVERSION'
-          or not exists (select from public.provider_dispatches x where x.sale_id = g.sale_id
-            and x.kind = 'CONVERSION' and x.value_cents <> g.sent_cents)),
+        coalesce(g.sent_certainly, true),
         p_sent.verdict, case when p_sent.verdict is not null then v_now end,
         g.created_at, v_now, g.claimed_in, v_lines[array_position(v_states, g.status)], g.channel
       from gone g),

@@ -64,7 +64,7 @@ begin
       v_moved := (private.deliver_rows(p_site_id, p_ids, p_indexes,
         (p_sent ->> 'transport', left(p_sent ->> 'requestId', 256), p_sent ->> 'verdict',
           (p_sent ->> 'firstPollSeconds')::int, left(p_sent ->> 'customerId', 20))::private.sent,
-        p_token, true, null)).moved;
+        p_token, true)).moved;
       v_is_whole := v_moved = v_given;
     end if;
   end if;

@@ -16,6 +16,8 @@ create table public.provider_requests (
   constraint request_id_is_bounded check (char_length(request_id) between 1 and 256),
   constraint request_counts_are_not_negative check (row_count >= 0 and poll_count >= 0)
 );
+-- Random ids: compressing them takes time and gains nothing.
+alter table public.provider_requests alter column row_ids set storage external;
 create index requests_to_poll on public.provider_requests (next_poll_at)
   where finished_at is null;
 alter table public.provider_requests enable row level security;

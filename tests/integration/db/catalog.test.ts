@@ -55,6 +55,7 @@ describe("the comparison sees", () => {
     ["trigger sites_are_never_deleted on public.sites", "alter table public.sites disable trigger sites_are_never_deleted"],
     ["policy members_see_their_site on public.sites", "alter policy members_see_their_site on public.sites to anon"],
     ["view private.delivered_sales", "alter view private.delivered_sales set (security_invoker = true)"],
+    ["domain private.free_waits", "alter domain private.free_waits drop constraint free_waits_are_bounded"],
     ["type public.site_role", "alter type public.site_role add value 'guest'"],
     ["role opsmantik_app", "alter role opsmantik_app set statement_timeout = '1s'"],
     ["comment table public.sites", "comment on table public.sites is 'customers'"],

@@ -188,6 +188,25 @@ describe("increment_provider_upload_metrics", () => {
     expect(await metrics()).toEqual([7, 3, 1, 3]);
   });
 
+  // Guarantee: a cron that tidies up changes no figure, and answers of one site do not wait for each other's commits.
+  // Mutation that breaks it: a fold that counts its lines twice or not at all; adding up in the totals at once.
+  test("what was appended and what was folded add up, also beside an answer that has not committed", async () => {
+    await add([5, 3, 1, 1]);
+    await service(db.sql, "fold_queue_counts", {});
+    await add([2, 0, 0, 2]);
+    expect(await metrics()).toEqual([7, 3, 1, 3]);
+    await db.sql.begin(async (tx) => {
+      await tx`select public.increment_provider_upload_metrics(${team.siteUuid}, 'google_ads', 1, 1, 0, 0)`;
+      await add([1, 0, 1, 0]);
+      await service(db.sql, "fold_queue_counts", {});
+      expect(await metrics()).toEqual([8, 3, 2, 3]);
+    });
+    await service(db.sql, "fold_queue_counts", {});
+    expect(await metrics()).toEqual([9, 4, 2, 3]);
+    const [left] = await db.sql`select count(*)::int as n from private.upload_metric_deltas`;
+    expect(left?.n).toBe(0);
+  });
+
   // Guarantee: counters only grow, so that a dashboard's rate is never negative.
   test("takes nothing away", async () => {
     await expect(add([1, -1, 0, 0])).rejects.toMatchObject({ message: "VALIDATION_FAILED" });

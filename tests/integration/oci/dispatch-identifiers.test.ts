@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { claimForScript, minutesLater, readRow, sealLead } from "#tests/fixtures/queue.ts";
-import { createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { claimForScript, claimForWorker, minutesLater, readRow, sealLead } from "#tests/fixtures/queue.ts";
+import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
 import { recordVisit } from "#tests/fixtures/record-visit.ts";
 import { callIn, service } from "#tests/fixtures/service.ts";
 import type { Team } from "#tests/fixtures/team.ts";
@@ -81,6 +81,33 @@ test("a later hand-out takes the place of the earlier one", async () => {
   expect(after[0]?.salt).not.toBe(before?.salt);
   const [stored] = await db.sql`select identifiers_hash as hash from public.offline_conversion_queue where id = ${String(row?.id)}`;
   expect(stored?.hash).toBe(hashOf(after[0] ?? {}));
+});
+
+// Guarantee: a claim of plain rows writes no click id again, and what is kept is still what left, number and all.
+// Mutation that breaks it: a claim that keeps the hash from the queue although it hands out a number; or one that hands out what was forgotten.
+test("click ids are noted when a row is queued; a worker's claim adds what the customer agreed to since", async () => {
+  const api = await createApiTeam(db.sql, "identifiers-api", team.owner);
+  const [silent, agreed, forgotten] = [
+    await sealLead(db.sql, api, { step: { visitor: "silent", phone: "+905321234567" } }),
+    await sealLead(db.sql, api, { step: { visitor: "agrees-later", phone: "+905321234567" } }),
+    await sealLead(db.sql, api, { step: { visitor: "forgotten" } }),
+  ];
+  const ids = [silent.id, agreed.id, forgotten.id];
+  const queued = await kept(ids);
+  expect(queued.map(({ gclid, customer_hash }) => [/^gclid-/.test(gclid), customer_hash])).toEqual(ids.map(() => [true, null]));
+  const choice = { visitor: "agrees-later", scopes: ["analytics", "marketing"], ageMs: 0 };
+  await service(db.sql, "record_consent", { p_site_id: api.siteUuid, p_choice: choice }, minutesLater(1));
+  await db.sql`select private.forget_identifiers(${[forgotten.saleId]})`;
+  const { rows } = await claimForWorker(db.sql, api, { at: minutesLater(2) });
+  expect(rows.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+  const handed = await kept(ids);
+  const stored = await db.sql`select identifiers_hash as hash from public.offline_conversion_queue where id = any (${ids}) order by id`;
+  expect(stored.map(({ hash }) => hash)).toEqual(handed.map(hashOf));
+  const of = (id: string, list: typeof handed) => list.find(({ queue_id }) => queue_id === id);
+  expect(of(silent.id, handed)).toEqual(of(silent.id, queued));
+  expect(of(agreed.id, handed)).toMatchObject({ customer_hash: expect.any(String), handed_at: minutesLater(2) });
+  expect(of(agreed.id, handed)?.salt).not.toBe(of(agreed.id, queued)?.salt);
+  expect(of(forgotten.id, handed)).toMatchObject({ handed_at: minutesLater(2) });
 });
 
 // Guarantee: consent that is withdrawn while a row is in flight is honoured when the row comes back, however it ended.
