@@ -7518,6 +7518,14 @@ begin
       select from private.queue_open q where q.id = any (l.row_ids) and q.claim_token = l.token);
 end
 $$;
+create function private.end_leases_of(p_ids uuid[]) returns void
+language plpgsql security definer set search_path = '' set enable_seqscan = off
+as $$
+begin
+  perform private.end_leases(array(
+    select distinct q.claims[1] from public.offline_conversion_queue q where q.id = any (p_ids)));
+end
+$$;
 
 -- 08_queue/queue_open.sql
 create table private.queue_open partition of public.offline_conversion_queue (
@@ -8807,6 +8815,7 @@ begin
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK');
   perform private.complete_rows(p_site_id,
     (select coalesce(jsonb_agg(jsonb_build_object('id', i)), '[]') from unnest(v_ids) i), 'script');
+  perform private.end_leases_of(v_ids);
   return (
     select jsonb_build_object(
       'updated', count(q.id),
@@ -8865,6 +8874,7 @@ begin
       'category', p_category,
       'message', p_message)), '[]')
     from unnest(v_ids) i), p_max_attempts);
+  perform private.end_leases_of(v_ids);
   return jsonb_build_object(
     'updated', (
       select count(*) from public.offline_conversion_queue q

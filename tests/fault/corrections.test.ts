@@ -36,7 +36,7 @@ test(
 const mutations: [name: string, change: (() => Promise<unknown>) | undefined][] = [
   [
     "an answer that does not ask whether the row is still plain",
-    () => edit("deliver_rows", "then q.is_plain and q.status", "then q.status"),
+    () => edit("deliver_rows", "then q.is_plain and q.claim_token", "then q.claim_token"),
   ],
   [
     "a change of the sale that does not wait for its rows",

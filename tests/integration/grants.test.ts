@@ -239,6 +239,7 @@ test("every function of ours pins its search path, and those that are granted re
   expect(loose.map((row) => row.name)).toEqual([
     "private.api_never_adjusts(text)",
     "private.awaits_person(calls)",
+    "private.click_kind(sales)",
     "private.current_moment()",
     "private.framed(text)",
     "private.identifiers_hash(uuid,text,text,text,text,text)",

@@ -37,3 +37,13 @@ begin
       select from private.queue_open q where q.id = any (l.row_ids) and q.claim_token = l.token);
 end
 $$;
+
+-- end_leases_of: the same for the newest leases of these rows.
+create function private.end_leases_of(p_ids uuid[]) returns void
+language plpgsql security definer set search_path = '' set enable_seqscan = off
+as $$
+begin
+  perform private.end_leases(array(
+    select distinct q.claims[1] from public.offline_conversion_queue q where q.id = any (p_ids)));
+end
+$$;

@@ -16,6 +16,7 @@ begin
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_ACK');
   perform private.complete_rows(p_site_id,
     (select coalesce(jsonb_agg(jsonb_build_object('id', i)), '[]') from unnest(v_ids) i), 'script');
+  perform private.end_leases_of(v_ids);
   return (
     select jsonb_build_object(
       'updated', count(q.id),
@@ -96,6 +97,7 @@ begin
       'category', p_category,
       'message', p_message)), '[]')
     from unnest(v_ids) i), p_max_attempts);
+  perform private.end_leases_of(v_ids);
   return jsonb_build_object(
     'updated', (
       select count(*) from public.offline_conversion_queue q

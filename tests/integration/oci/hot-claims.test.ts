@@ -180,13 +180,17 @@ test("a sweep leaves the lease of a row that an undo is just putting back", asyn
   expect(await statuses([id])).toEqual(["RETRY"]);
 });
 
-test("a script's claim is a lease, which the sweep ends once its rows are answered", async () => {
+test("a script's claim is a lease, which ends once all its rows are answered", async () => {
   team = await createQueueTeam(db.sql, "hot-script", owner);
-  const { id } = await sealLead(db.sql, team);
-  await claimForScript(db.sql, team, [id], minutesLater(1));
+  const ids = [(await sealLead(db.sql, team)).id, (await sealLead(db.sql, team)).id];
+  const [first, second] = ids;
+  await claimForScript(db.sql, team, ids, minutesLater(1));
   expect(await leases()).toHaveLength(1);
   expect(await withoutLease()).toEqual([]);
-  await service(db.sql, "ack_offline_conversions", { p_site_id: team.siteUuid, p_ids: [id] }, minutesLater(2));
-  await recover(30);
+  const answer = (name: string, id: string | undefined, args: Record<string, unknown> = {}) =>
+    service(db.sql, name, { p_site_id: team.siteUuid, p_ids: [id], ...args }, minutesLater(2));
+  await answer("ack_offline_conversions", first);
+  expect(await leases()).toHaveLength(1);
+  await answer("fail_offline_conversions", second, { p_code: "X", p_category: "VALIDATION", p_message: "x" });
   expect(await leases()).toHaveLength(0);
 });
