@@ -62,7 +62,8 @@ test("claims of plain rows are HOT", async () => {
     const read = async () => {
       await sql`select pg_stat_force_next_flush()`;
       await sql`select pg_stat_clear_snapshot()`;
-      const [stat] = await sql`select n_tup_upd::int as all, n_tup_hot_upd::int as hot from pg_stat_user_tables where relname = 'queue_open'`;
+      const [stat] =
+        await sql`select n_tup_upd::int as all, n_tup_hot_upd::int as hot from pg_stat_user_tables where relname = 'queue_open'`;
       return { all: Number(stat?.all), hot: Number(stat?.hot) };
     };
     const before = await read();
@@ -94,8 +95,7 @@ test("no index of the open part has a column that a claim changes", async () => 
     const claimed = await claimForWorker(db.sql, team, { at: minutesLater(minute) });
     expect(claimed.rows).toHaveLength(1);
     const after = await read();
-    for (const column of Object.keys(after))
-      if (JSON.stringify(after[column]) !== JSON.stringify(before[column])) changed.add(column);
+    for (const column of Object.keys(after)) if (JSON.stringify(after[column]) !== JSON.stringify(before[column])) changed.add(column);
     return claimed;
   };
   const failure = { outcome: "RETRY", category: "TRANSIENT", code: "X", message: "w" } as const;
