@@ -13028,7 +13028,7 @@ begin
         on u.action_id = p_action.undoes and u.queue_id = j.id),
   changed as (
     update public.offline_conversion_queue q
-      set state = case j.to_status when 'PROCESSING' then j.back ->> 'state' else j.to_status end,
+      set state = case when v_is_undo then j.back ->> 'state' else j.to_status end,
           updated_at = v_now, is_plain = q.is_plain and q.attempt_count = 0,
           claimed_at = case when v_is_undo then (j.back ->> 'claimedAt')::timestamptz end,
           claim_token = case when v_is_undo then (j.back ->> 'claimToken')::uuid end,
@@ -13786,7 +13786,7 @@ language sql stable set search_path = ''
 as $$
   select jsonb_strip_nulls(jsonb_build_object(
     'status', q.status,
-    'state', case when q.claim_token is not null then q.state end,
+    'state', q.state,
     'claimedAt', q.claimed_at,
     'claimToken', q.claim_token,
     'nextRetryAt', case when q.claim_token is null then q.next_retry_at end,

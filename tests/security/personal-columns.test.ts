@@ -38,7 +38,7 @@ const columns: Record<string, { erased: string; kept: string }> = {
   "public.offline_conversion_queue": {
     erased: "last_error attempt_error",
     kept:
-      "provider_key kind status order_id currency conversion_name conversion_action identifiers_hash click_kind handed_via provider_error_code " +
+      "provider_key kind state status order_id currency conversion_name conversion_action identifiers_hash click_kind handed_via provider_error_code " +
       "provider_error_category attempt_error_code attempt_error_category by_hand_reason provider_request_id channel transport verdict verdict_reason",
   },
   "public.marketing_signals": {

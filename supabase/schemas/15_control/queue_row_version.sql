@@ -21,7 +21,7 @@ language sql stable set search_path = ''
 as $$
   select jsonb_strip_nulls(jsonb_build_object(
     'status', q.status,
-    'state', case when q.claim_token is not null then q.state end,
+    'state', q.state,
     'claimedAt', q.claimed_at,
     'claimToken', q.claim_token,
     'nextRetryAt', case when q.claim_token is null then q.next_retry_at end,

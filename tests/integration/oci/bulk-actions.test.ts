@@ -153,7 +153,7 @@ describe("undo", () => {
     expect(new Date(String(body.undoUntil))).toEqual(minutesLater(10, controlAt));
     const undone = await undo(db.sql, body.actionId, { team, at: minutesLater(9, controlAt) });
     expect(undone.body).toMatchObject({ affected: 1, skipped: [], undoUntil: null });
-    // A claim that was ended once is answered under the sale's lock, also when it goes on.
+    // Once its claim was ended, a row is answered under its sale's lock: the sale may have changed meanwhile.
     const isPlain = before.is_plain && state !== "PROCESSING";
     expect(await readRow(db.sql, String(row?.id))).toEqual({ ...before, is_plain: isPlain, updated_at: minutesLater(9, controlAt) });
     const again = await undo(db.sql, body.actionId, { team, at: minutesLater(9, controlAt) });
