@@ -34,5 +34,5 @@ for i = 1, count do
     redis.call("PEXPIRE", KEYS[i * 2 - 1], ARGV[a + 3])
   end
 end
-return answer
+return { unpack(answer) } -- the in-process imitation of Redis cannot answer with a table that was filled by index
 `;

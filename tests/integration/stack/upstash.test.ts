@@ -2,6 +2,7 @@ import { tmpdir } from "node:os";
 import { Ratelimit } from "@upstash/ratelimit";
 import { Redis } from "@upstash/redis";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { leaseUnits } from "#lib/http/lease-script.ts";
 import { acknowledgeViews, keepView, returnViews, takeViews } from "#lib/oci/handout/page-view-scripts.ts";
 import { startWatchdog, type Watchdog } from "#scripts/local/process/watchdog.ts";
 import { type RedisEngine, startRedis } from "#scripts/local/redis/redis.ts";
@@ -61,6 +62,16 @@ describe.each(["engine in use", "in-process fallback"] as const)("Upstash REST o
     expect(await redis.lrange(key("list"), 0, -1)).toEqual(["a", "b"]);
     expect(await redis.zrange(key("scores"), 0, -1, { rev: true })).toEqual(["b", "a"]);
     expect(await redis.incrby(key("count"), 5)).toBe(5);
+  });
+
+  // Guarantee: without a redis-server the limits still count, so a script can verify and export. (Both answered 503.)
+  // Mutation that breaks it: a script that answers with the table that it filled by index.
+  test("allowances are leased and refused", async () => {
+    const keys = ["one", "one before", "two", "two before"].map((name) => key(`allowance ${name}`));
+    const lease = (limit: number) =>
+      redis.eval(leaseUnits, keys, [limit, 0.5, 60_000, 1, 3, 0, 0].concat([20, 0.5, 60_000, 1, 3, 0, 0]).map(String));
+    expect(await lease(10)).toEqual([1, 1, 2]);
+    expect(await lease(1)).toEqual([0, -1, 17]);
   });
 
   // Guarantee: moving work between two lists loses none of it.
