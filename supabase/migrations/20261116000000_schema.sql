@@ -6986,13 +6986,13 @@ create table private.assumed_dispatches (
   constraint assumed_verdict_is_known check (verdict in ('UNKNOWN', 'REJECTED'))
 );
 create view public.provider_dispatches with (security_invoker = true) as
-  select q.id, q.site_id, q.id as queue_id, q.sale_id, q.snapshot_id, q.kind, q.provider_key,
-    q.transport, q.order_id, q.conversion_name, q.conversion_action, q.conversion_time,
+  select q.id, q.site_id, q.id as queue_id, q.sale_id, q.snapshot_id, q.kind::text, q.provider_key,
+    q.transport::text, q.order_id, q.conversion_name, q.conversion_action, q.conversion_time,
     q.value_cents, q.currency,
     case when q.transport <> 'by_hand' then q.identifiers_hash end as identifiers_hash,
     case when q.transport <> 'by_hand' then q.click_kind end as click_kind,
-    q.is_certain, q.provider_request_id, q.record_index, q.uploaded_at as dispatched_at,
-    q.verdict, q.verdict_reason, q.verdict_at, q.is_retryable
+    q.is_certain, q.provider_request_id::text, q.record_index, q.uploaded_at as dispatched_at,
+    q.verdict::text, q.verdict_reason::text, q.verdict_at, q.is_retryable
   from private.queue_delivered q
   union all
   select a.id, a.site_id, a.queue_id, a.sale_id, a.snapshot_id, a.kind, a.provider_key,
