@@ -14,7 +14,8 @@ as $$
     order by greatest(q.not_before, q.next_retry_at) limit 100) w
     left join lateral (
       select x.waits_for, x.waits_until from private.adjustment_bases x
-      where x.sale_id = w.sale_id and x.provider_key = w.provider_key) b
+      -- Offset 0 keeps it a look-up for each row: joined, every dispatch was read.
+      where x.sale_id = w.sale_id and x.provider_key = w.provider_key offset 0) b
       on w.kind <> 'CONVERSION'
   where coalesce(b.waits_for, 'DAY') = 'DAY'
     and (w.kind <> 'CONVERSION' or not exists (select from private.held_sales h
