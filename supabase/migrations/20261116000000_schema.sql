@@ -7271,13 +7271,13 @@ begin
       -- Another row of the sale brought it to Google, perhaps to another conversion action.
       when a.status = 'FAILED' and a.kind = 'CONVERSION'
         and exists (select from private.delivered_sales d
-          where d.sale_id = a.sale_id and d.provider_key = a.provider_key)
+          where d.sale_id = a.sale_id and d.provider_key = a.provider_key offset 0)
         then 'ILLEGAL_MOVE'
       when p_action <> 'UNDO' and a.is_by_hand then 'BY_HAND'
       when a.status = 'FAILED'
         and exists (select from public.offline_conversion_queue o
           where o.sale_id = a.sale_id and o.provider_key = a.provider_key and o.kind = a.kind
-            and o.state = any (private.waiting_states()))
+            and o.state = any (private.waiting_states()) offset 0)
         then 'ALREADY_QUEUED' end as why
     from aimed a)
   -- Two closed rows of one sale cannot both be opened: the newest is.
@@ -13876,7 +13876,7 @@ as $$
       when a.site_id is null then 'MISSING'
       when a.google_name <> a.conversion_name and p_row.kind = 'CONVERSION'
         and (p_row.may_have_arrived or exists (select from public.provider_dispatches d
-          where d.sale_id = p_row.sale_id and d.verdict is distinct from 'REJECTED'))
+          where d.sale_id = p_row.sale_id and d.verdict is distinct from 'REJECTED' offset 0))
         then 'NAME_DIFFERS' end,
     a.blocked_at
   from (select private.conversion_name(s, 'seal') as seal,
@@ -13961,7 +13961,7 @@ begin
         when q.status = 'COMPLETED' and q.kind <> 'RETRACT' and s.status = 'CANCELED'
         then case when exists (select from public.provider_dispatches x
             where x.sale_id = q.sale_id and x.kind = 'RETRACT'
-              and x.verdict is distinct from 'REJECTED')
+              and x.verdict is distinct from 'REJECTED' offset 0)
           then 'DONE' else 'PENDING' end end,
       'createdAt', q.created_at,
       'updatedAt', greatest(q.updated_at, q.claimed_at))
@@ -13986,7 +13986,9 @@ begin
       order by x.by_row_id desc limit 1) h on q.kind = 'CONVERSION' and w.is_waiting
     left join lateral (
       select x.waits_for, x.waits_until from private.adjustment_bases x
-      where x.sale_id = q.sale_id and x.provider_key = q.provider_key) b
+      -- Offset 0, here and above, keeps it a look-up for each row: joined or hashed, every dispatch
+      -- was read.
+      where x.sale_id = q.sale_id and x.provider_key = q.provider_key offset 0) b
       on q.kind <> 'CONVERSION' and w.is_for_api
     left join lateral (
       select greatest(x.quota_until, q.next_retry_at) as quota_until

@@ -118,13 +118,13 @@ begin
       -- Another row of the sale brought it to Google, perhaps to another conversion action.
       when a.status = 'FAILED' and a.kind = 'CONVERSION'
         and exists (select from private.delivered_sales d
-          where d.sale_id = a.sale_id and d.provider_key = a.provider_key)
+          where d.sale_id = a.sale_id and d.provider_key = a.provider_key offset 0)
         then 'ILLEGAL_MOVE'
       when p_action <> 'UNDO' and a.is_by_hand then 'BY_HAND'
       when a.status = 'FAILED'
         and exists (select from public.offline_conversion_queue o
           where o.sale_id = a.sale_id and o.provider_key = a.provider_key and o.kind = a.kind
-            and o.state = any (private.waiting_states()))
+            and o.state = any (private.waiting_states()) offset 0)
         then 'ALREADY_QUEUED' end as why
     from aimed a)
   -- Two closed rows of one sale cannot both be opened: the newest is.
