@@ -114,7 +114,7 @@ async function readRows(sql: postgres.Sql, team: Team): Promise<void> {
     }
     print(`${name} + status, the slowest`, worst.taken, worst.status);
   }
-  const [middle] = await sql`select private.cursor_text('created', now() - interval '45 days', private.uuid_v7()) as cursor`;
+  const [middle] = await sql`select private.cursor_text('created', (now() - interval '45 days')::text, private.uuid_v7()) as cursor`;
   print("a page in the middle", await measure(sql, team.viewer, ask({}, String(middle?.cursor))));
 }
 
