@@ -14,8 +14,8 @@ create table public.offline_conversion_queue (
   is_plain boolean not null default false,
   provider_key text not null default 'google_ads',
   kind private.queue_kind not null default 'CONVERSION',
-  -- What the row is when nobody has claimed it. A claim leaves it alone; whoever ends the claim
-  -- sets it. Indexes go by this, readers by status.
+  -- What the row is when nobody has claimed it. A claim leaves it alone; the end of
+  -- the claim sets it. Indexes go by this, readers by status.
   state text not null default 'QUEUED',
   order_id text not null,
   snapshot_id uuid not null,                       -- what the row says; a claim takes the newest

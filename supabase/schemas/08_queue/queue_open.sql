@@ -3,7 +3,7 @@
 create table private.queue_open partition of public.offline_conversion_queue (
   primary key (id),
   foreign key (sale_id) references public.sales (id),
-  -- And whoever ends a claim without a delivery makes the row not plain.
+  -- And the end of a claim without a delivery makes the row not plain.
   constraint processing_rows_have_a_claim check ((claimed_at is null) = (claim_token is null)
     and case when claim_token is null then attempt_count = 0 or not is_plain
       else state <> 'FAILED' end),
@@ -27,8 +27,8 @@ with (
 alter table private.queue_open enable row level security;
 
 -- No index has a column that a claim sets, not even in its predicate: a single one, and each claim
--- writes into all of them. So they go by state, and rows in flight are in them: whoever looks for
--- what waits asks for "claim_token is null" as well. Rows in flight are found by their lease.
+-- writes into all of them. So they go by state, and rows in flight are in them: a query for
+-- what waits says "claim_token is null" as well. Rows in flight are found by their lease.
 -- Exactly the claim's ORDER BY: a claim reads its rows from this index, whatever the backlog.
 create index idx_offline_conversion_queue_eligible_scan on private.queue_open
   (site_id, provider_key, eligible_at, created_at, id) where state in ('QUEUED', 'RETRY');
