@@ -1,5 +1,5 @@
 import { type NextRequest, NextResponse } from "next/server";
-import { sessionClient } from "#lib/db/session-client.ts";
+import { refreshOnly, sessionClient } from "#lib/db/session-client.ts";
 import { env } from "#lib/env.ts";
 import { isCrossSiteChange } from "#lib/http/own-origin.ts";
 import { newRequestId } from "#lib/platform/log.ts";
@@ -47,12 +47,12 @@ export default async function proxy(request: NextRequest): Promise<NextResponse>
   let response = NextResponse.next({ request: { headers } });
   const db = sessionClient({
     getAll: () => request.cookies.getAll(),
-    setAll: (list) => {
+    setAll: refreshOnly((list) => {
       for (const { name, value } of list) request.cookies.set(name, value);
       headers.set("cookie", request.cookies.toString());
       response = NextResponse.next({ request: { headers } }); // with the same headers, or a refresh would lose the nonce
       for (const { name, value, options } of list) response.cookies.set(name, value, options);
-    },
+    }),
   });
   await db.auth.getSession().catch(() => undefined); // refreshes when due; the page itself decides what a failure means
 

@@ -23,6 +23,16 @@ export function sessionClient(cookies: CookieMethodsServer): SessionClient {
   });
 }
 
+type SetCookies = NonNullable<CookieMethodsServer["setAll"]>;
+
+/**
+ * For requests that only read a session: what is refreshed is written, and none is ended. A request that was under way while its sender signed
+ * in again is refused, and its answer would take the new session's cookies away.
+ */
+export function refreshOnly(setAll: SetCookies): SetCookies {
+  return (list, ...rest) => (list.some(({ value }) => value !== "") ? setAll(list, ...rest) : undefined);
+}
+
 /** Throws if Supabase Auth does not answer. */
 export async function reachAuth(): Promise<void> {
   const { SUPABASE_URL, SUPABASE_PUBLISHABLE_KEY } = env();

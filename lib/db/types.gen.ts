@@ -161,7 +161,7 @@ export interface Database {
       set_site_delivery: { Args: { p_public_id: SiteId; p_settings: Json }; Returns: Json };
       set_site_privacy: { Args: { p_public_id: SiteId; p_consent_mode: string; p_respects_privacy_signal: boolean }; Returns: Json };
       set_site_retention: { Args: { p_public_id: SiteId; p_personal_months: number }; Returns: Json };
-      settle_and_claim_conversion_jobs: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_token: string; p_ids: string[]; p_indexes: number[]; p_sent: Json; p_batch: Json; p_limit?: number; p_max_attempts?: number; p_after?: Json }; Returns: Json };
+      settle_and_claim_conversion_jobs: { Args: { p_site_id: SiteUuid; p_provider_key: string; p_token: string; p_sent: Json; p_batch: Json; p_limit?: number; p_max_attempts?: number; p_after?: Json; p_ids?: string[]; p_indexes?: number[] }; Returns: Json };
       settle_marketing_signal_jobs: { Args: { p_site_id: SiteUuid; p_token: string; p_results: Json; p_batch?: Json; p_max_attempts?: number }; Returns: Json };
       settle_offline_conversion_jobs: { Args: { p_site_id: SiteUuid; p_token: string; p_results: Json; p_transport?: string; p_max_attempts?: number; p_batch?: Json }; Returns: Json };
       site_delivery: { Args: { p_public_id: SiteId }; Returns: Json };
@@ -267,7 +267,7 @@ export const serviceFunctions = {
   run_retention: ["p_periods"],
   seal_proof_blocks: [],
   seed_provider_credentials: ["p_site_id", "p_connection"],
-  settle_and_claim_conversion_jobs: ["p_site_id", "p_provider_key", "p_token", "p_ids", "p_indexes", "p_sent", "p_batch", "p_limit", "p_max_attempts", "p_after"],
+  settle_and_claim_conversion_jobs: ["p_site_id", "p_provider_key", "p_token", "p_sent", "p_batch", "p_limit", "p_max_attempts", "p_after", "p_ids", "p_indexes"],
   settle_marketing_signal_jobs: ["p_site_id", "p_token", "p_results", "p_batch", "p_max_attempts"],
   settle_offline_conversion_jobs: ["p_site_id", "p_token", "p_results", "p_transport", "p_max_attempts", "p_batch"],
   site_for_ingest: ["p_public_id"],

@@ -65,7 +65,7 @@ async function deliverShare(
     const sent = await sendClaim(claim, group, run);
     limit = mayGoOn(claim, sent) ? nextLimit() : 0;
     if (limit > 0 && !(await run.slot.renew())) limit = 0; // another worker may have the slot by now
-    const done = await settleAndClaim(pipeline, group, claim.token, { ...sent, budget: run.budget, limit, after });
+    const done = await settleAndClaim(pipeline, group, claim, { ...sent, budget: run.budget, limit, after });
     tally.completed += done.settled?.completed ?? 0;
     tally.failed += done.settled?.failed ?? 0;
     tally.retry += done.settled?.retried ?? 0;

@@ -4,6 +4,7 @@ import type { Json } from "#lib/db/types.gen.ts";
 import { circuitStates, queueKinds } from "#lib/oci/queue-types.ts";
 import type { ConversionJob, UploadResult } from "#lib/providers/port.ts";
 import { type SiteUuid, siteUuidShape } from "#lib/site.ts";
+import { claimedRows } from "./claimed-rows.ts";
 import type { ShareGroup } from "./fair-share.ts";
 
 /** One (site, provider) with due rows. */
@@ -67,9 +68,12 @@ export interface Settled {
 
 /** A batch that arrived whole: the same answer for every row. */
 export interface WholeAnswer {
-  ids: string[];
-  /** The rows' places in a Data Manager request; empty without one. */
-  indexes: number[];
+  /** Of which rows, if not of all that were claimed, in that order. */
+  rows?: {
+    ids: string[];
+    /** Their places in a Data Manager request; empty without one. */
+    indexes: number[];
+  };
   sent: { transport: string; requestId?: string; verdict?: string };
 }
 
@@ -147,14 +151,22 @@ export const jobRow = z
 
 const queuePlace = z.object({ eligibleAt: z.string(), createdAt: z.string(), id: z.uuid() });
 
-export const claimAnswer = z
-  .object({
-    token: z.uuid(),
-    gate: z.string(),
-    rows: z.array(jobRow),
-    batch: z.object({ credentialsVersion: z.number().nullable() }).nullish(),
-    last: queuePlace.nullish(),
-  })
+const packedClaim = z.looseObject({
+  rows: z.array(z.looseObject({})),
+  plain: z.object({ each: z.looseObject({}), columns: z.record(z.string(), z.array(z.unknown())) }).nullish(),
+});
+
+export const claimAnswer = packedClaim
+  .transform((claim): unknown => ({ ...claim, rows: claimedRows(claim) }))
+  .pipe(
+    z.object({
+      token: z.uuid(),
+      gate: z.string(),
+      rows: z.array(jobRow),
+      batch: z.object({ credentialsVersion: z.number().nullable() }).nullish(),
+      last: queuePlace.nullish(),
+    }),
+  )
   .transform(
     ({ token, gate, rows, batch, last }): Claim => ({
       token,

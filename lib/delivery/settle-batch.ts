@@ -45,10 +45,10 @@ export async function settleBatch(
 export async function settleAndClaim(
   pipeline: Pipeline,
   group: DeliveryGroup,
-  token: string,
+  { token, jobs }: Pick<Claim, "token" | "jobs">,
   { limit, after, ...sent }: SentBatch & { budget: RunBudget; limit: number; after: QueuePlace | null },
 ): Promise<{ settled: Settled | null; claim?: Claim | null; isLost?: boolean }> {
-  const answer = wholeAnswer(sent);
+  const answer = wholeAnswer(jobs, sent);
   let before = 0;
   let isLost = false;
   if (answer && pipeline.settleAndClaim) {
@@ -58,7 +58,7 @@ export async function settleAndClaim(
       before = done.completed;
     } catch (error) {
       isLost = true;
-      log.error("batch not settled at once", { pipeline: pipeline.name, batchId: token, rows: answer.ids.length, error });
+      log.error("batch not settled at once", { pipeline: pipeline.name, batchId: token, rows: jobs.length, error });
     }
   }
   const settled = await settleBatch(pipeline, group, token, sent);
@@ -66,15 +66,19 @@ export async function settleAndClaim(
 }
 
 /** The one answer to all rows, if there is one. */
-function wholeAnswer({ results, facts }: SentBatch): WholeAnswer | null {
+function wholeAnswer(jobs: Claim["jobs"], { results, facts }: SentBatch): WholeAnswer | null {
   const [first] = results;
   const isSame = ({ status, transport, requestId, verdict }: UploadResult) =>
     status === "COMPLETED" && transport === first?.transport && requestId === first.requestId && verdict === first.verdict;
   if (!first || !results.every(isSame) || facts.quotaUntil || facts.block || facts.blockActions) return null;
   const { transport, requestId, verdict } = first;
+  const isAsClaimed =
+    results.length === jobs.length &&
+    results.every(({ id, recordIndex }, place) => id === jobs[place]?.id && (recordIndex ?? place) === place);
   return {
-    ids: results.map(({ id }) => id),
-    indexes: results.flatMap(({ recordIndex }) => recordIndex ?? []),
+    ...(!isAsClaimed && {
+      rows: { ids: results.map(({ id }) => id), indexes: results.flatMap(({ recordIndex }) => recordIndex ?? []) },
+    }),
     sent: { transport, ...(requestId && { requestId }), ...(verdict && { verdict }) },
   };
 }

@@ -1,6 +1,6 @@
 import { parseCookieHeader, serializeCookieHeader } from "@supabase/ssr";
 import { readSessionUser, type SessionUser } from "#lib/auth/session-user.ts";
-import { callAsUser, type SessionClient, sessionClient } from "#lib/db/session-client.ts";
+import { callAsUser, refreshOnly, type SessionClient, sessionClient } from "#lib/db/session-client.ts";
 import type { Guard, GuardContext } from "#lib/http/handler.ts";
 import { isCrossSiteChange } from "#lib/http/own-origin.ts";
 import { AppError } from "#lib/platform/app-error.ts";
@@ -25,9 +25,9 @@ function clientOf({ request, responseHeaders }: GuardContext): SessionClient {
   const given = parseCookieHeader(request.headers.get("cookie") ?? "");
   return sessionClient({
     getAll: () => given.map(({ name, value }) => ({ name, value: value ?? "" })),
-    setAll: (list) => {
+    setAll: refreshOnly((list) => {
       for (const { name, value, options } of list) responseHeaders.append("set-cookie", serializeCookieHeader(name, value, options));
-    },
+    }),
   });
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import postgres from "postgres";
+import { claimedRows, type PackedClaim } from "#lib/delivery/claimed-rows.ts";
 import { copyRows } from "#tests/fixtures/bulk-rows.ts";
 import type { Team } from "#tests/fixtures/team.ts";
 
@@ -36,9 +37,8 @@ interface Scene {
   saleId: string;
 }
 
-interface BenchClaim {
+interface BenchClaim extends PackedClaim<{ id: string }> {
   token: string;
-  rows: { id: string }[];
   batch: { credentialsVersion: number };
   last: Record<string, string> | null;
 }
@@ -53,10 +53,10 @@ export function ours({ adminUrl, appUrl, team, saleId }: Scene): QueueSystem {
       const open = new Map<number, BenchClaim>();
       return race(rows, async (worker, left) => {
         const claim = open.get(worker) ?? (await claimOf(app, team, Math.min(batch, left)));
-        const ids = claim.rows.map(({ id }) => id);
+        const ids = claimedRows(claim).map(({ id }) => id);
         if (ids.length === 0) return 0;
         const [row] = await app<{ answer: { left: number; claim: BenchClaim | null } }[]>`
-          select public.settle_and_claim_conversion_jobs(${team.siteUuid}, 'google_ads', ${claim.token}, ${ids}, ${ids.map((_id, index) => index)},
+          select public.settle_and_claim_conversion_jobs(${team.siteUuid}, 'google_ads', ${claim.token},
             ${app.json({ transport: "data_manager", requestId: claim.token })}, ${app.json(factsOf(claim))}, ${batch}, 5,
             ${claim.last ? app.json(claim.last) : null}) as answer`;
         if (row?.answer.left !== 0) throw new Error(`${row?.answer.left} rows were not settled`);
@@ -78,10 +78,10 @@ export function oursApart({ adminUrl, appUrl, team, saleId }: Scene): QueueSyste
     drain: (rows, batch) =>
       race(rows, async () => {
         const claim = await claimOf(app, team, batch);
-        const ids = claim.rows.map(({ id }) => id);
+        const ids = claimedRows(claim).map(({ id }) => id);
         if (ids.length > 0)
-          await app`select public.settle_and_claim_conversion_jobs(${team.siteUuid}, 'google_ads', ${claim.token}, ${ids},
-            ${ids.map((_id, index) => index)}, ${app.json({ transport: "data_manager", requestId: claim.token })}, ${app.json(factsOf(claim))})`;
+          await app`select public.settle_and_claim_conversion_jobs(${team.siteUuid}, 'google_ads', ${claim.token},
+            ${app.json({ transport: "data_manager", requestId: claim.token })}, ${app.json(factsOf(claim))})`;
         return ids.length;
       }),
     stop,
@@ -117,7 +117,10 @@ export function floor(adminUrl: string): QueueSystem {
     async fill(rows) {
       await sql`create table if not exists public.bench_floor (id int primary key generated always as identity, state int not null default 0, payload text)
         with (fillfactor = 50)`;
-      await sql`insert into public.bench_floor (payload) select repeat('x', 160) from generate_series(1, ${rows}::int)`;
+      const [made] =
+        await sql`with made as (insert into public.bench_floor (payload) select repeat('x', 160) from generate_series(1, ${rows}::int) returning id)
+        select min(id)::int as first from made`;
+      next = made?.first ?? 1; // the last drain may have counted past its rows: its workers stop when all are taken
       await sql`analyze public.bench_floor`;
     },
     drain: (rows, batch) =>

@@ -131,6 +131,18 @@ as $$
       pg_catalog.now())
     else pg_catalog.now() end
 $$;
+create function private.hour_of(p_at timestamptz) returns timestamptz
+language sql immutable
+as $$
+  select pg_catalog.date_bin(
+    interval '1 hour', p_at, pg_catalog.timestamptz '2000-01-01 00:00:00+00')
+$$;
+create function private.quarter_of(p_at timestamptz) returns timestamptz
+language sql immutable
+as $$
+  select pg_catalog.date_bin(
+    interval '15 minutes', p_at, pg_catalog.timestamptz '2000-01-01 00:00:00+00')
+$$;
 create function private.exact_time(p_at timestamptz) returns text
 language sql stable set search_path = ''
 as $$ select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') $$;
@@ -179,6 +191,14 @@ begin
   perform private.fail(409, 'RECORD_IS_PERMANENT',
     jsonb_build_object('table', tg_table_name, 'operation', tg_op));
   return null;
+end
+$$;
+create function private.refuse_row(p_table text, p_constraint text) returns void
+language plpgsql set search_path = ''
+as $$
+begin
+  raise exception 'new row for relation "%" violates "%"', p_table, p_constraint
+    using errcode = 'check_violation', table = p_table, constraint = p_constraint;
 end
 $$;
 
@@ -6831,44 +6851,55 @@ begin
     delete from private.queue_count_deltas d where d.ctid = any (array(
       select x.ctid from private.queue_count_deltas x limit 50000))
     returning d.*),
+  lines as (
+    select t.site_id, t.provider_key, x.state, t.currency, x.code, x.category,
+      x.sign * t.row_count as row_count, x.sign * t.value_cents as value_cents, t.hour
+    from taken t cross join lateral (values
+      (t.state, t.code, t.category, 1), (t.from_state, '', '', -1)) x (state, code, category, sign)
+    where x.state is not null),
   added as (
     insert into private.queue_counts as c
-      select t.site_id, t.provider_key, t.status, t.currency, t.code, t.category,
-        sum(t.row_count), sum(t.value_cents)
-      from taken t group by 1, 2, 3, 4, 5, 6
-      on conflict (site_id, provider_key, status, currency, code, category) do update
+      select l.site_id, l.provider_key, l.state, l.currency, l.code, l.category,
+        sum(l.row_count), sum(l.value_cents)
+      from lines l group by 1, 2, 3, 4, 5, 6
+      on conflict (site_id, provider_key, state, currency, code, category) do update
         set row_count = c.row_count + excluded.row_count,
             value_cents = c.value_cents + excluded.value_cents),
   checked as (
     insert into private.queue_check_counts as c
-      select t.provider_key, t.status, t.currency, t.code, t.category,
-        sum(t.row_count), sum(t.value_cents)
-      from taken t join private.queue_check k on k.site_id = t.site_id and t.hour < k.through
+      select l.provider_key, l.state, l.currency, l.code, l.category,
+        sum(l.row_count), sum(l.value_cents)
+      from lines l join private.queue_check k on k.site_id = l.site_id and l.hour < k.through
       group by 1, 2, 3, 4, 5
-      on conflict (provider_key, status, currency, code, category) do update
+      on conflict (provider_key, state, currency, code, category) do update
         set row_count = c.row_count + excluded.row_count,
-            value_cents = c.value_cents + excluded.value_cents)
+            value_cents = c.value_cents + excluded.value_cents),
+  noted as (
+    insert into private.queue_outcomes as o
+      select t.site_id, private.quarter_of(t.outcome_at), t.state, t.code, sum(t.outcome_count)
+      from taken t where t.outcome_count > 0 group by 1, 2, 3, 4
+      on conflict (site_id, quarter, outcome, code)
+      do update set row_count = o.row_count + excluded.row_count),
+  metered as (
+    insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,
+        retry, at)
+      select t.site_id, t.provider_key, sum(t.arrived_tries), sum(t.arrived_tries), 0, 0,
+        max(t.outcome_at)
+      from taken t where t.arrived_tries > 0 group by 1, 2)
   select count(*) into v_folded from taken;
   delete from private.queue_counts c where c.row_count = 0 and c.value_cents = 0;
-  with taken as (
-    delete from private.queue_outcome_deltas d where d.ctid = any (array(
-      select x.ctid from private.queue_outcome_deltas x limit 50000))
-    returning d.*)
-  insert into private.queue_outcomes as o
-    select t.site_id, t.quarter, t.outcome, t.code, sum(t.row_count) from taken t
-    group by 1, 2, 3, 4
-    on conflict (site_id, quarter, outcome, code)
-    do update set row_count = o.row_count + excluded.row_count;
   perform private.fold_upload_metrics();
   return jsonb_build_object('folded', v_folded);
 end
 $$;
 
 -- 08_queue/queue_domains.sql
-create domain private.queue_kind as text
-  constraint kind_is_known check (value in ('CONVERSION', 'RESTATE', 'RETRACT'));
+create domain private.row_count as int
+  constraint counts_are_not_negative check (value >= 0);
 create domain private.free_waits as int
   constraint free_waits_are_bounded check (value between 0 and 20);
+create domain private.queue_kind as text
+  constraint kind_is_known check (value in ('CONVERSION', 'RESTATE', 'RETRACT'));
 create domain private.error_message as text
   constraint error_messages_are_bounded check (char_length(value) <= 1024);
 create domain private.error_code as text
@@ -6891,26 +6922,32 @@ create table public.offline_conversion_queue (
   id uuid not null default private.uuid_v7(),
   site_id uuid not null,
   sale_id uuid not null,
-  call_id uuid,
-  is_plain boolean not null default false,
-  provider_key text not null default 'google_ads',
-  kind private.queue_kind not null default 'CONVERSION',
-  state text not null default 'QUEUED',
-  order_id text not null,
   snapshot_id uuid not null,
   value_cents bigint not null,
-  currency text not null,
   conversion_time timestamptz not null,
   click_expires_at timestamptz not null,
   not_before timestamptz not null,
-  next_retry_at timestamptz,
   eligible_at timestamptz not null
     generated always as (coalesce(next_retry_at, '-infinity')) stored,
-  attempt_base int not null default 0,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  attempt_base private.row_count not null default 0,
   free_waits private.free_waits not null default 0,
   tries int not null generated always as (
     case when claim_token is null then attempt_count else attempt_count - 1 end) stored,
+  is_plain boolean not null default false,
   may_have_arrived boolean not null default false,
+  is_certain boolean not null default true,
+  is_retryable boolean not null default false,
+  provider_key text not null default 'google_ads',
+  kind private.queue_kind not null default 'CONVERSION',
+  state text not null default 'QUEUED',
+  currency text not null,
+  order_id text not null,
+  call_id uuid,
+  channel text,
+  click_kind text,
+  next_retry_at timestamptz,
   last_error private.error_message,
   provider_error_code private.error_code,
   provider_error_category private.error_category,
@@ -6918,25 +6955,20 @@ create table public.offline_conversion_queue (
   attempt_error_code private.error_code,
   attempt_error_category private.error_category,
   by_hand_reason private.by_hand_reason,
-  created_at timestamptz not null,
-  updated_at timestamptz not null,
-  channel text,
-  click_kind text,
-  identifiers_hash text,
   uploaded_at timestamptz,
   transport private.transport,
   provider_request_id private.provider_text,
   record_index int,
-  is_certain boolean not null default true,
   verdict private.verdict,
   verdict_reason private.provider_text,
   verdict_at timestamptz,
-  is_retryable boolean not null default false,
   delivered_in bigint,
+  identifiers_hash text,
   attempt_count int not null default 0,
   claimed_at timestamptz,
   claim_token uuid,
   claimed_in bigint,
+  claimed_from text,
   handed_snapshot_id uuid,
   handed_value_cents bigint,
   handed_values_differ boolean not null default false,
@@ -6952,10 +6984,8 @@ create table public.offline_conversion_queue (
 -- 08_queue/queue_delivered.sql
 create table private.queue_delivered partition of public.offline_conversion_queue (
   primary key (id),
-  constraint completed_rows_were_uploaded check (uploaded_at is not null and claim_token is null),
-  constraint completed_rows_have_no_error check (
-    num_nonnulls(provider_error_code, provider_error_category, last_error) = 0),
-  constraint completed_rows_have_a_name check (conversion_name is not null),
+  uploaded_at not null,
+  conversion_name not null,
   constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
 ) for values in ('COMPLETED')
 with (autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05);
@@ -7374,6 +7404,52 @@ begin
 end
 $$;
 
+-- 08_queue/offline_conversion_queue.sql
+create function private.check_queue_rows() returns trigger
+language plpgsql security definer set search_path = ''
+  set enable_nestloop = off
+as $$
+declare
+  v_broken text := (
+    select case
+      when n.state <> 'COMPLETED' and num_nonnulls(n.uploaded_at, n.delivered_in) > 0
+        then 'open_rows_were_not_uploaded'
+      when n.state = 'COMPLETED' and num_nonnulls(
+          n.claim_token, n.provider_error_code, n.provider_error_category, n.last_error) > 0
+        then 'completed_rows_are_over'
+      when n.state = 'FAILED' and num_nulls(n.provider_error_code, n.provider_error_category) > 0
+        then 'failed_rows_say_why'
+      when not case n.kind when 'RETRACT' then n.value_cents = 0 else n.value_cents > 0 end
+        then 'values_are_sendable'
+      when n.by_hand_reason is not null and n.kind = 'CONVERSION'
+        then 'only_adjustments_are_made_by_hand'
+      when (n.claimed_at is null) <> (n.claim_token is null)
+          -- The end of a claim without a delivery makes the row not plain.
+          or n.claim_token is null and n.state <> 'COMPLETED' and n.attempt_count > 0 and n.is_plain
+          or n.claim_token is not null and n.state not in ('QUEUED', 'RETRY')
+        then 'processing_rows_have_a_claim'
+      when n.attempt_count < n.attempt_base then 'attempts_only_grow'
+      when n.conversion_name is null and (n.kind <> 'CONVERSION' or n.attempt_count > 0)
+        then 'handed_out_rows_have_a_name' end as broken
+    from after_rows n order by 1 limit 1);
+begin
+  if v_broken is not null then
+    perform private.refuse_row(tg_table_name, v_broken);
+  end if;
+  -- One order id is always one conversion at Google: its name stays that of the first hand-out.
+  if tg_op = 'UPDATE' then
+    if exists (
+        select from before_rows b join after_rows n on n.id = b.id
+        where b.conversion_name is not null
+          and b.conversion_name is distinct from n.conversion_name) then
+      perform private.fail(409, 'RECORD_IS_PERMANENT',
+        jsonb_build_object('table', tg_table_name, 'operation', tg_op));
+    end if;
+  end if;
+  return null;
+end
+$$;
+
 -- 08_queue/queue_check.sql
 create table private.queue_check (
   is_the_only_row boolean primary key default true check (is_the_only_row),
@@ -7384,13 +7460,13 @@ create table private.queue_check (
 );
 create table private.queue_check_counts (
   provider_key text not null,
-  status text not null,
+  state text not null,
   currency text not null,
   code text not null,
   category text not null,
   row_count bigint not null,
   value_cents numeric not null,
-  primary key (provider_key, status, currency, code, category)
+  primary key (provider_key, state, currency, code, category)
 );
 create table private.queue_count_checks (
   id bigint generated always as identity primary key,
@@ -7403,62 +7479,65 @@ create table private.queue_count_checks (
 create table private.queue_counts (
   site_id uuid not null,
   provider_key text not null,
-  status text not null,
+  state text not null,
   currency text not null,
   code text not null,
   category text not null,
   row_count bigint not null,
   value_cents numeric not null,
-  primary key (site_id, provider_key, status, currency, code, category)
+  primary key (site_id, provider_key, state, currency, code, category)
 );
 create table private.queue_count_deltas (
   site_id uuid not null,
   provider_key text not null,
-  status text not null,
+  from_state text,
+  state text not null,
   currency text not null,
   code text not null,
   category text not null,
   row_count bigint not null,
   value_cents numeric not null,
-  hour timestamptz not null
+  hour timestamptz not null,
+  outcome_count bigint not null default 0,
+  outcome_at timestamptz,
+  arrived_tries bigint not null default 0
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 create function private.count_new_queue_rows() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
 begin
-  insert into private.queue_count_deltas
-    select n.site_id, n.provider_key, n.status, n.currency,
-      case n.status when 'FAILED' then n.provider_error_code else '' end,
-      case n.status when 'FAILED' then n.provider_error_category else '' end,
-      count(*), sum(n.value_cents), date_trunc('hour', n.created_at, 'UTC')
+  insert into private.queue_count_deltas (site_id, provider_key, state, currency, code, category,
+      row_count, value_cents, hour)
+    select n.site_id, n.provider_key, n.state, n.currency,
+      case n.state when 'FAILED' then n.provider_error_code else '' end,
+      case n.state when 'FAILED' then n.provider_error_category else '' end,
+      count(*), sum(n.value_cents), private.hour_of(n.created_at)
     from after_rows n group by 1, 2, 3, 4, 5, 6, 9;
   return null;
 end
 $$;
 create function private.count_changed_queue_rows() returns trigger
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_nestloop = off
 as $$
 begin
-  insert into private.queue_count_deltas
-    select d.site_id, d.provider_key, d.status, d.currency,
-      case d.status when 'FAILED' then d.provider_error_code else '' end,
-      case d.status when 'FAILED' then d.provider_error_category else '' end,
-      sum(d.n), sum(d.n * d.value_cents), date_trunc('hour', d.created_at, 'UTC')
+  insert into private.queue_count_deltas (site_id, provider_key, state, currency, code, category,
+      row_count, value_cents, hour, outcome_count, outcome_at)
+    select d.site_id, d.provider_key, d.state, d.currency,
+      case d.state when 'FAILED' then d.provider_error_code else '' end,
+      case d.state when 'FAILED' then d.provider_error_category else '' end,
+      sum(d.n), sum(d.n * d.value_cents), private.hour_of(d.created_at),
+      count(d.outcome_at), d.outcome_at
     from (
-      select 1 as n, a.site_id, a.provider_key, a.status, a.currency, a.provider_error_code,
-        a.provider_error_category, a.value_cents, a.created_at from after_rows a
+      select 1 as n, a.site_id, a.provider_key, a.state, a.currency, a.provider_error_code,
+        a.provider_error_category, a.value_cents, a.created_at,
+        case when a.status in ('COMPLETED', 'FAILED', 'RETRY') and a.status <> b.status
+          then a.updated_at end as outcome_at
+      from after_rows a join before_rows b on b.id = a.id
       union all
-      select -1, b.site_id, b.provider_key, b.status, b.currency, b.provider_error_code,
-        b.provider_error_category, b.value_cents, b.created_at from before_rows b) d
-    group by 1, 2, 3, 4, 5, 6, 9
-    having sum(d.n) <> 0 or sum(d.n * d.value_cents) <> 0;
-  insert into private.queue_outcome_deltas
-    select a.site_id,
-      date_bin('15 minutes', a.updated_at, timestamptz '2000-01-01 00:00:00+00'), a.status,
-      case a.status when 'FAILED' then a.provider_error_code else '' end, count(*)
-    from after_rows a join before_rows b on b.id = a.id
-    where a.status in ('COMPLETED', 'FAILED', 'RETRY') and a.status <> b.status
-    group by 1, 2, 3, 4;
+      select -1, b.site_id, b.provider_key, b.state, b.currency, b.provider_error_code,
+        b.provider_error_category, b.value_cents, b.created_at, null from before_rows b) d
+    group by 1, 2, 3, 4, 5, 6, 9, 11
+    having sum(d.n) <> 0 or sum(d.n * d.value_cents) <> 0 or count(d.outcome_at) > 0;
   return null;
 end
 $$;
@@ -7467,20 +7546,39 @@ returns table (
   provider_key text, status text, currency text, code text, category text, row_count bigint,
   value_cents bigint
 )
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
+  set enable_hashjoin = off set enable_mergejoin = off
 as $$
-  select t.provider_key, t.status, t.currency, t.code, t.category,
-    sum(t.row_count)::bigint, sum(t.value_cents)::bigint
-  from (
-    select c.provider_key, c.status, c.currency, c.code, c.category, c.row_count, c.value_cents
-    from private.queue_counts c where c.site_id = any (p_site_ids)
-    union all
-    select d.provider_key, d.status, d.currency, d.code, d.category, d.row_count, d.value_cents
-    from private.queue_count_deltas d where d.site_id = any (p_site_ids)) t
-  group by 1, 2, 3, 4, 5 having sum(t.row_count) <> 0
+#variable_conflict use_column
+begin
+  return query
+    select t.provider_key, t.status, t.currency, t.code, t.category,
+      sum(t.row_count)::bigint, sum(t.value_cents)::bigint
+    from (
+      select c.provider_key, c.state as status, c.currency, c.code, c.category, c.row_count,
+        c.value_cents
+      from private.queue_counts c where c.site_id = any (p_site_ids)
+      union all
+      select d.provider_key, x.state, d.currency, x.code, x.category, x.sign * d.row_count,
+        x.sign * d.value_cents
+      from private.queue_count_deltas d cross join lateral (values
+          (d.state, d.code, d.category, 1), (d.from_state, '', '', -1))
+        x (state, code, category, sign)
+      where d.site_id = any (p_site_ids) and x.state is not null
+      union all
+      select q.provider_key, x.status, q.currency, '', '', x.sign, x.sign * q.value_cents
+      from private.queue_leases l
+        cross join lateral unnest(l.row_ids) i (id)
+        join private.queue_open q on q.id = i.id and q.claim_token = l.token
+        cross join lateral (values (q.state, -1), ('PROCESSING', 1)) x (status, sign)
+      where l.site_id = any (p_site_ids)) t
+    group by 1, 2, 3, 4, 5 having sum(t.row_count) <> 0 or sum(t.value_cents) <> 0;
+end
 $$;
 
 -- 08_queue/queue_domains.sql
+create domain private.request_id as text
+  constraint request_id_is_bounded check (char_length(value) between 1 and 256);
 create domain private.upload_phase as text
   constraint phase_is_known check (value in ('STARTED', 'FINISHED'));
 create domain private.attempt_category as text
@@ -7497,7 +7595,10 @@ create table private.queue_leases (
   token uuid primary key,
   site_id uuid not null,
   claimed_at timestamptz not null,
-  row_ids uuid[] not null
+  row_ids uuid[] not null,
+  provider_key text,
+  pipeline private.upload_pipeline,
+  claimed_count int
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 create view private.queue_in_flight as
   select q.*, l.claimed_at as leased_at
@@ -7505,8 +7606,13 @@ create view private.queue_in_flight as
     cross join lateral unnest(l.row_ids) i (id)
     join public.offline_conversion_queue q on q.id = i.id and q.claim_token = l.token
       and q.site_id = l.site_id and q.state in ('QUEUED', 'RETRY');
+create view private.open_upload_batches as
+  select l.token as batch_id, l.site_id, l.provider_key, l.pipeline, l.claimed_count,
+    l.claimed_at as started_at
+  from private.queue_leases l where l.claimed_count is not null;
 create function private.end_leases(p_tokens uuid[]) returns void
 language plpgsql security definer set search_path = ''
+  set enable_seqscan = off
 as $$
 declare
   v_tokens uuid[] := array(
@@ -7514,7 +7620,7 @@ declare
     for update skip locked);
 begin
   delete from private.queue_leases l
-    where l.token = any (v_tokens) and not exists (
+    where l.token = any (v_tokens) and l.claimed_count is null and not exists (
       select from private.queue_open q where q.id = any (l.row_ids) and q.claim_token = l.token);
 end
 $$;
@@ -7529,21 +7635,7 @@ $$;
 
 -- 08_queue/queue_open.sql
 create table private.queue_open partition of public.offline_conversion_queue (
-  primary key (id),
-  foreign key (sale_id) references public.sales (id),
-  constraint processing_rows_have_a_claim check ((claimed_at is null) = (claim_token is null)
-    and case when claim_token is null then attempt_count = 0 or not is_plain
-      else state <> 'FAILED' end),
-  constraint open_rows_were_not_uploaded check (uploaded_at is null and delivered_in is null),
-  constraint failed_rows_say_why check (state <> 'FAILED'
-    or (provider_error_code is not null and provider_error_category is not null)),
-  constraint attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
-  constraint handed_out_rows_have_a_name
-    check (conversion_name is not null or (kind = 'CONVERSION' and attempt_count = 0)),
-  constraint values_are_sendable
-    check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
-  constraint only_adjustments_are_made_by_hand
-    check (by_hand_reason is null or kind <> 'CONVERSION')
+  primary key (id)
 ) for values in ('QUEUED', 'RETRY', 'FAILED')
 with (
   fillfactor = 33, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
@@ -7618,13 +7710,6 @@ create table private.queue_outcomes (
   row_count bigint not null,
   primary key (site_id, quarter, outcome, code)
 );
-create table private.queue_outcome_deltas (
-  site_id uuid not null,
-  quarter timestamptz not null,
-  outcome text not null,
-  code text not null,
-  row_count bigint not null
-) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 create function private.outcomes_since(p_site_id uuid, p_from timestamptz)
 returns table (quarter timestamptz, outcome text, code text, row_count bigint)
 language sql stable security definer set search_path = ''
@@ -7632,8 +7717,10 @@ as $$
   select o.quarter, o.outcome, o.code, o.row_count from private.queue_outcomes o
   where o.site_id = p_site_id and o.quarter >= p_from
   union all
-  select d.quarter, d.outcome, d.code, d.row_count from private.queue_outcome_deltas d
-  where d.site_id = p_site_id and d.quarter >= p_from
+  select private.quarter_of(d.outcome_at), d.state, d.code, d.outcome_count
+  from private.queue_count_deltas d
+  where d.site_id = p_site_id and private.quarter_of(d.outcome_at) >= p_from
+    and d.outcome_count > 0
 $$;
 
 -- 08_queue/queue_states.sql
@@ -7678,14 +7765,41 @@ create table private.queue_batch_moves (
 create function private.next_move_id() returns bigint
 language sql volatile
 as $$ select pg_catalog.nextval('private.queue_moves_id_seq') $$;
+
+-- 11_delivery/provider_upload_attempts.sql
+create table public.provider_upload_attempts (
+  id bigint primary key default private.next_move_id(),
+  site_id uuid not null,
+  provider_key text not null,
+  batch_id uuid not null,
+  phase private.upload_phase not null,
+  claimed_count private.row_count,
+  completed_count private.row_count,
+  failed_count private.row_count,
+  retry_count private.row_count,
+  duration_ms private.row_count,
+  provider_request_id private.provider_text,
+  error_code private.error_code,
+  error_category private.attempt_category,
+  created_at timestamptz not null,
+  constraint one_line_per_batch_and_phase unique (batch_id, phase)
+);
+
+-- 08_queue/queue_transitions.sql
 create view public.queue_transitions with (security_invoker = true) as
   select m.id, m.queue_id, m.site_id, m.from_status, m.to_status, m.reason, m.actor_kind,
     m.actor_id, m.attempt_count, m.provider_error_code, m.created_at
   from private.queue_moves m
   union all
-  select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
-    b.actor_id, 1, null, b.created_at
-  from public.offline_conversion_queue q join private.queue_batch_moves b on b.id = q.claimed_in
+  select b.id, q.id, q.site_id, q.claimed_from, 'PROCESSING', 'WORKER_CLAIM', 'system',
+    null, 1, null, b.created_at
+  from public.offline_conversion_queue q
+    join public.provider_upload_attempts b on b.id = q.claimed_in
+  union all
+  select b.id, q.id, q.site_id, 'PROCESSING', 'COMPLETED', 'WORKER_SETTLE', 'system',
+    null, q.attempt_count, null, b.created_at
+  from private.queue_delivered q
+    join public.provider_upload_attempts b on b.id = q.delivered_in
   union all
   select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
     b.actor_id, q.attempt_count, null, b.created_at
@@ -7700,7 +7814,7 @@ begin
 end
 $$;
 create function private.record_queue_moves() returns trigger
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_nestloop = off
 as $$
 declare
   v_reason text := coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED');
@@ -7730,8 +7844,8 @@ create function private.part_end(p_site_id uuid, p_from timestamptz, p_rows int)
 language sql stable security definer set search_path = '' set enable_sort = off
 as $$
   select case when count(*) <= p_rows then 'infinity'
-    else greatest(date_trunc('hour', max(t.created_at), 'UTC'),
-      date_trunc('hour', min(t.created_at), 'UTC') + interval '1 hour') end
+    else greatest(private.hour_of(max(t.created_at)),
+      private.hour_of(min(t.created_at)) + interval '1 hour') end
   from (
     select x.created_at from (
       (select q.created_at from public.offline_conversion_queue q
@@ -7756,9 +7870,9 @@ returns bigint
 language sql security definer set search_path = '' set enable_seqscan = off
 as $$
   with counted as (
-    select q.provider_key, q.status, q.currency,
-      case q.status when 'FAILED' then q.provider_error_code else '' end as code,
-      case q.status when 'FAILED' then q.provider_error_category else '' end as category,
+    select q.provider_key, q.state, q.currency,
+      case q.state when 'FAILED' then q.provider_error_code else '' end as code,
+      case q.state when 'FAILED' then q.provider_error_category else '' end as category,
       count(*) as row_count, sum(q.value_cents) as value_cents
     from unnest(private.resting_states()) s (state)
       cross join lateral (
@@ -7769,17 +7883,28 @@ as $$
   taken as (
     delete from private.queue_count_deltas d
       where d.site_id = p_site_id and d.hour >= p_from and d.hour < p_to returning d.*),
+  lines as (
+    select t.site_id, t.provider_key, x.state, t.currency, x.code, x.category,
+      x.sign * t.row_count as row_count, x.sign * t.value_cents as value_cents, t.hour
+    from taken t cross join lateral (values
+      (t.state, t.code, t.category, 1), (t.from_state, '', '', -1)) x (state, code, category, sign)
+    where x.state is not null),
   folded as (
     insert into private.queue_counts as c
-      select t.site_id, t.provider_key, t.status, t.currency, t.code, t.category,
-        sum(t.row_count), sum(t.value_cents)
-      from taken t group by 1, 2, 3, 4, 5, 6
-      on conflict (site_id, provider_key, status, currency, code, category) do update
+      select l.site_id, l.provider_key, l.state, l.currency, l.code, l.category,
+        sum(l.row_count), sum(l.value_cents)
+      from lines l group by 1, 2, 3, 4, 5, 6
+      on conflict (site_id, provider_key, state, currency, code, category) do update
         set row_count = c.row_count + excluded.row_count,
             value_cents = c.value_cents + excluded.value_cents),
+  put_back as (   -- for the fold: what the lines say besides
+    insert into private.queue_count_deltas
+      select t.site_id, t.provider_key, null, t.state, t.currency, t.code, t.category, 0, 0, t.hour,
+        t.outcome_count, t.outcome_at, t.arrived_tries
+      from taken t where t.outcome_count > 0),
   summed as (
     insert into private.queue_check_counts as c select t.* from counted t
-      on conflict (provider_key, status, currency, code, category) do update
+      on conflict (provider_key, state, currency, code, category) do update
         set row_count = c.row_count + excluded.row_count,
             value_cents = c.value_cents + excluded.value_cents)
   select coalesce(sum(t.row_count), 0)::bigint from counted t
@@ -7788,17 +7913,17 @@ create function private.correct_counts(p_site_id uuid) returns jsonb
 language sql security definer set search_path = ''
 as $$
   with wrong as (
-    select p_site_id as site_id, d.provider_key, d.status, d.currency, d.code, d.category,
+    select p_site_id as site_id, d.provider_key, d.state, d.currency, d.code, d.category,
       sum(d.row_count)::bigint as n, sum(d.value_cents) as v
     from (
       select t.* from private.queue_check_counts t
       union all
-      select c.provider_key, c.status, c.currency, c.code, c.category, -c.row_count, -c.value_cents
+      select c.provider_key, c.state, c.currency, c.code, c.category, -c.row_count, -c.value_cents
       from private.queue_counts c where c.site_id = p_site_id) d
     group by 2, 3, 4, 5, 6 having sum(d.row_count) <> 0 or sum(d.value_cents) <> 0),
   put_right as (
     insert into private.queue_counts as c select w.* from wrong w
-      on conflict (site_id, provider_key, status, currency, code, category) do update
+      on conflict (site_id, provider_key, state, currency, code, category) do update
         set row_count = c.row_count + excluded.row_count,
             value_cents = c.value_cents + excluded.value_cents),
   done as (delete from private.queue_check_counts)
@@ -7954,16 +8079,17 @@ create type private.handing as (
 -- 09_claims/claim_conversions.sql
 create function private.claim_due(
   p_site_id uuid, p_provider_key text, p_limit int, p_max_attempts int, p_by private.handing,
-  p_after jsonb, out claimed int, out rows json, out last json
+  p_after jsonb, out claimed int, out rows jsonb, out plain json, out last json
 )
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_due record;
-  v_others int := 0;
-  v_other_rows jsonb := '[]';
+  v_turn int;
   v_plain record;
 begin
+  claimed := 0;
+  rows := '[]';
   if exists (select from private.queue_open q
       where q.site_id = p_site_id and q.provider_key = p_provider_key
         and q.state in ('QUEUED', 'RETRY') and not q.is_plain and q.claim_token is null
@@ -7971,22 +8097,19 @@ begin
     v_due := private.lock_due(
       p_site_id, p_provider_key, p_limit, p_max_attempts, p_by.transport, false);
     if v_due.row_ids is not null then
-      v_others := case when p_by.action is null then cardinality(v_due.row_ids)
+      v_turn := case when p_by.action is null then cardinality(v_due.row_ids)
         else private.their_turn(p_site_id, p_provider_key, v_due.row_ids, p_limit) end;
       perform private.act(('system', null)::private.actor, 'WORKER_CLAIM');
-      v_other_rows := private.hand_out(v_due.row_ids[1:v_others], v_due.sale_ids[1:v_others],
-        v_due.vias[1:v_others], p_by.token, p_by.name);
-      v_others := jsonb_array_length(v_other_rows);
+      rows := private.hand_out(v_due.row_ids[1:v_turn], v_due.sale_ids[1:v_turn],
+        v_due.vias[1:v_turn], p_by.token, p_by.name);
+      claimed := jsonb_array_length(rows);
     end if;
   end if;
-  claimed := v_others;
-  rows := v_other_rows::json;
-  if p_by.action is not null and v_others < p_limit and p_max_attempts > 0 then
+  if p_by.action is not null and claimed < p_limit and p_max_attempts > 0 then
     v_plain := private.claim_plain(
-      p_site_id, p_provider_key, p_limit - v_others, p_by, p_after, v_others);
+      p_site_id, p_provider_key, p_limit - claimed, p_by, p_after, claimed);
     claimed := claimed + v_plain.claimed;
-    rows := case when v_others > 0 then (v_other_rows || v_plain.rows::jsonb)::json
-      else v_plain.rows end;
+    plain := v_plain.plain;
     last := v_plain.last;
   elsif claimed > 0 then
     perform private.start_batch(p_site_id, p_provider_key, p_by.token, 'seals', claimed);
@@ -8003,8 +8126,9 @@ declare
   v_token uuid := gen_random_uuid();
   v_gate record;
   v_by private.handing;
-  v_claim record;
-  v_rows json := '[]';
+  v_claimed int;
+  v_rows jsonb := '[]';
+  v_plain json;
   v_last json;
 begin
   select * into v_gate from private.pass_gate(p_site_id, p_provider_key, v_token);
@@ -8016,13 +8140,12 @@ begin
           on a.site_id = s.id and a.provider_key = p_provider_key and a.conversion_name = n.name
             and a.blocked_at is null
       where s.id = p_site_id;
-    v_claim := private.claim_due(p_site_id, p_provider_key,
-      least(greatest(p_limit, 0), 1000,
-        case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end),
-      p_max_attempts, v_by, null);
-    v_rows := v_claim.rows;
-    v_last := v_claim.last;
-    if v_claim.claimed = 0 and v_gate.gate = 'HALF_OPEN' then
+    select c.* into v_claimed, v_rows, v_plain, v_last
+      from private.claim_due(p_site_id, p_provider_key,
+        least(greatest(p_limit, 0), 1000,
+          case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end),
+        p_max_attempts, v_by, null) c;
+    if v_claimed = 0 and v_gate.gate = 'HALF_OPEN' then
       perform private.return_probe(p_site_id, p_provider_key, v_token);
     end if;
   end if;
@@ -8030,6 +8153,7 @@ begin
     'token', v_token,
     'gate', v_gate.gate,
     'rows', v_rows,
+    'plain', v_plain,
     'batch', json_build_object('credentialsVersion', v_gate.credentials_version),
     'last', v_last);
 end
@@ -8038,7 +8162,7 @@ $$;
 -- 09_claims/claim_plain.sql
 create function private.claim_plain(
   p_site_id uuid, p_provider_key text, p_limit int, p_by private.handing, p_after jsonb,
-  p_others int, out claimed int, out rows json, out last json
+  p_others int, out claimed int, out plain json, out last json
 )
 language plpgsql security definer set search_path = ''
   set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off
@@ -8050,62 +8174,66 @@ declare
   v_after_created timestamptz := coalesce((p_after ->> 'createdAt')::timestamptz, '-infinity');
   v_after_id uuid := coalesce(
     (p_after ->> 'id')::uuid, '00000000-0000-0000-0000-000000000000');
-  v_ids uuid[];
+  v_claims uuid[] := array[p_by.token];
+  v_each json := json_build_object('kind', 'CONVERSION', 'conversionName', p_by.name,
+    'conversionAction', p_by.action, 'via', p_by.transport, 'timezone', p_by.timezone,
+    'attemptCount', 1, 'mayHaveArrived', false);
+  v_left uuid[];
 begin
-  with due as materialized (
-    select q.ctid as tid, q.id, q.sale_id, q.status, q.eligible_at, q.created_at
-    from private.queue_open q
-    where q.site_id = p_site_id and q.provider_key = p_provider_key
-      and q.state in ('QUEUED', 'RETRY') and q.claim_token is null and q.is_plain
-      and q.eligible_at <= v_now and q.not_before <= v_now and q.click_expires_at > v_now
-      and (q.eligible_at, q.created_at, q.id)
-        > (v_after_at, v_after_created, v_after_id)
-    order by q.eligible_at, q.created_at, q.id limit p_limit
-    for update skip locked),
-  numbered as materialized (   -- once all rows are locked: numbers tell the order of a row's moves
-    -- Of rows that come from QUEUED, and from RETRY.
-    select array[private.next_move_id(), private.next_move_id()] as lines
-    from (select count(*) from due) d),
-  taken as (
-    update private.queue_open q
-      set claimed_at = v_now, claim_token = p_by.token, claims = array[p_by.token],
-          attempt_count = 1,
-          handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
-          conversion_name = p_by.name, conversion_action = p_by.action,
-          handed_via = p_by.transport,
-          claimed_in = n.lines[case q.status when 'QUEUED' then 1 else 2 end],
-          identifiers_hash = case when person.salt is null then q.identifiers_hash
-            else private.identifiers_hash(
-              person.salt, s.gclid, s.wbraid, s.gbraid, person.phone, person.email) end
-      from due d cross join numbered n
-        join public.sales s on s.id = d.sale_id
-        left join public.calls c on c.id = s.call_id
-        left join lateral (
-          select x.chosen_at, 'marketing' = any (x.scopes) as is_given from public.consent_choices x
-          where x.site_id = c.site_id and x.visitor_id = c.visitor_id
-          order by x.chosen_at desc, x.id desc limit 1) choice on true
-        cross join lateral (select case
-          when s.call_id is null or s.email_hash is not null or choice.is_given then 'GRANTED'
-          end as consent) said
-        -- Offset 0, so that the number is hashed once.
-        cross join lateral (select
-          case when said.consent is not null
-            then coalesce(s.customer_hash,
-              case when c.phone is not null then private.phone_to_send(c) end) end as phone,
-          case when said.consent is not null then s.email_hash end as email offset 0) known
-        cross join lateral (select known.phone, known.email,
-          case when coalesce(known.phone, known.email) is not null
-            then gen_random_uuid() end as salt offset 0) person
-      where q.ctid = d.tid and s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
+  with due as materialized (   -- once per row: a salt is drawn, a number is hashed
+    select q.tid, q.id, q.state, q.eligible_at, q.created_at,
+      s.gclid, s.wbraid, s.gbraid, s.clicked_at,
+      case when said.is_given then 'GRANTED' end as consent,
+      case when said.is_given then coalesce(s.customer_hash,
+        case when c.phone is not null then private.phone_to_send(c) end) end as phone,
+      case when said.is_given then s.email_hash end as email,
+      case when said.is_given and coalesce(s.customer_hash, c.phone, s.email_hash) is not null
+        then gen_random_uuid() end as salt,
+      s.status = 'CONFIRMED' and private.may_send(s, 'CONVERSION')
         -- The visitor's choice since then.
         and coalesce(choice.is_given or choice.chosen_at <= s.occurred_at, true)
         -- Another sale of the lead that was cancelled at the moment in which this one was queued.
         and not exists (select from public.sales o
           where o.call_id in (s.call_id, s.sibling_call_id) and o.id <> s.id
-            and o.status = 'CANCELED')
-      returning q.id, q.sale_id, q.order_id, q.value_cents, q.currency, q.conversion_time,
-        q.channel, q.created_at, d.status, person.salt, s.gclid, s.wbraid, s.gbraid, s.clicked_at,
-        said.consent, person.phone, person.email),
+            and o.status = 'CANCELED') as may_go
+    from (
+      select q.ctid as tid, q.id, q.sale_id, q.state, q.eligible_at, q.created_at
+      from private.queue_open q
+      where q.site_id = p_site_id and q.provider_key = p_provider_key
+        and q.state in ('QUEUED', 'RETRY') and q.claim_token is null and q.is_plain
+        and q.eligible_at <= v_now and q.not_before <= v_now and q.click_expires_at > v_now
+        and (q.eligible_at, q.created_at, q.id)
+          > (v_after_at, v_after_created, v_after_id)
+      order by q.eligible_at, q.created_at, q.id limit p_limit
+      for update skip locked) q
+      join public.sales s on s.id = q.sale_id
+      left join public.calls c on c.id = s.call_id
+      left join lateral (
+        select x.chosen_at, 'marketing' = any (x.scopes) as is_given from public.consent_choices x
+        where x.site_id = c.site_id and x.visitor_id = c.visitor_id
+        order by x.chosen_at desc, x.id desc limit 1) choice on true
+      cross join lateral (select
+        s.call_id is null or s.email_hash is not null or choice.is_given as is_given) said),
+  place as materialized (   -- once all rows are locked: numbers tell the order of a row's moves
+    select private.next_move_id() as line, d.n, d.ids, d.last_at, d.last_created
+    from (select count(*) as n, max(x.eligible_at) as last_at,
+        array_agg(x.id order by x.eligible_at, x.created_at, x.id) as ids,
+        (array_agg(x.created_at order by x.eligible_at, x.created_at, x.id))[count(*)]
+          as last_created
+      from due x) d),
+  taken as (
+    update private.queue_open q
+      set claimed_at = v_now, claim_token = p_by.token, claims = v_claims, attempt_count = 1,
+          handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
+          conversion_name = p_by.name, conversion_action = p_by.action,
+          handed_via = p_by.transport, claimed_in = p.line, claimed_from = d.state,
+          identifiers_hash = case when d.salt is null then q.identifiers_hash
+            else private.identifiers_hash(
+              d.salt, d.gclid, d.wbraid, d.gbraid, d.phone, d.email) end
+      from place p cross join due d where d.may_go and q.ctid = d.tid
+      returning q.id, q.sale_id, q.value_cents, q.conversion_time, q.currency,
+        q.order_id, q.channel, d.salt, d.gclid, d.wbraid, d.gbraid, d.clicked_at,
+        d.consent, d.phone, d.email),
   identified as (   -- the click ids are there since the row was queued: see enqueue
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
@@ -8115,57 +8243,39 @@ begin
         set gclid = excluded.gclid, wbraid = excluded.wbraid, gbraid = excluded.gbraid,
             customer_hash = excluded.customer_hash, email_hash = excluded.email_hash,
             salt = excluded.salt, handed_at = excluded.handed_at),
+  handed as materialized (
+    select count(*) as n, array_agg(t.id) as ids, json_build_object('each', v_each,
+      'columns', json_build_object(
+        'id', json_agg(t.id), 'saleId', json_agg(t.sale_id), 'orderId', json_agg(t.order_id),
+        'valueCents', json_agg(t.value_cents), 'currency', json_agg(t.currency),
+        'conversionTime', json_agg(t.conversion_time), 'gclid', json_agg(t.gclid),
+        'wbraid', json_agg(t.wbraid), 'gbraid', json_agg(t.gbraid),
+        'clickedAt', json_agg(t.clicked_at), 'customerHash', json_agg(t.phone),
+        'emailHash', json_agg(t.email), 'channel', json_agg(t.channel),
+        'consent', json_agg(t.consent))) as plain
+    from taken t),
   leased as (
-    insert into private.queue_leases as l (token, site_id, claimed_at, row_ids)
-      select p_by.token, p_site_id, v_now, array_agg(t.id) from taken t having count(*) > 0
+    insert into private.queue_leases as l (token, site_id, claimed_at, row_ids, provider_key,
+        pipeline, claimed_count)
+      select p_by.token, p_site_id, v_now, coalesce(h.ids, '{}'), p_provider_key, 'seals',
+        p_others + h.n
+      from handed h where p_others + h.n > 0
       on conflict (token) do update   -- hand_out claimed others under the same token
-        set row_ids = l.row_ids || excluded.row_ids),
-  sums as materialized (
-    select t.status, t.currency, date_trunc('hour', t.created_at, 'UTC') as hour,
-      count(*) as n, sum(t.value_cents) as value_cents
-    from taken t group by 1, 2, 3),
-  counted as (
-    insert into private.queue_count_deltas (site_id, provider_key, status, currency, code,
-        category, row_count, value_cents, hour)
-      select p_site_id, p_provider_key, x.status, s.currency, '', '', x.sign * s.n,
-        x.sign * s.value_cents, s.hour
-      from sums s
-        cross join lateral (values (s.status, -1), ('PROCESSING', 1)) x (status, sign)),
-  recorded as (
-    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
-        created_at)
-      select n.lines[case s.status when 'QUEUED' then 1 else 2 end], p_site_id, s.status,
-        'PROCESSING', 'WORKER_CLAIM', 'system', v_now
-      from (select distinct x.status from sums x) s cross join numbered n),
-  batch as materialized (
-    select p_others + coalesce(sum(s.n), 0) as n from sums s),
+        set row_ids = l.row_ids || excluded.row_ids, provider_key = excluded.provider_key,
+            pipeline = excluded.pipeline, claimed_count = excluded.claimed_count),
   started as (
-    insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
+    insert into public.provider_upload_attempts (id, site_id, provider_key, batch_id, phase,
         claimed_count, created_at)
-      select p_site_id, p_provider_key, p_by.token, 'STARTED', b.n, v_now
-      from batch b where b.n > 0),
-  opened as (
-    insert into private.open_upload_batches (batch_id, site_id, provider_key, pipeline,
-        claimed_count, started_at)
-      select p_by.token, p_site_id, p_provider_key, 'seals', b.n, v_now from batch b where b.n > 0)
-  select (select b.n - p_others from batch b),
-      (select coalesce(json_agg(j), '[]') from (
-        select t.id, t.sale_id as "saleId", 'CONVERSION' as kind, t.order_id as "orderId",
-          p_by.name as "conversionName", p_by.action as "conversionAction",
-          p_by.transport as via, t.value_cents as "valueCents", t.currency,
-          t.conversion_time as "conversionTime", p_by.timezone as timezone, 1 as "attemptCount",
-          t.gclid, t.wbraid, t.gbraid, t.clicked_at as "clickedAt", t.phone as "customerHash",
-          t.email as "emailHash", t.channel, t.consent, false as "mayHaveArrived"
-        from taken t) j),
-      (select json_build_object(
-         'eligibleAt', l.eligible_at, 'createdAt', l.created_at, 'id', l.id)
-       from (select d.eligible_at, d.created_at, d.id from due d
-         offset (select greatest(count(*) - 1, 0) from due)) l),
-      (select array_agg(d.id) from due d)
-    into claimed, rows, last, v_ids;
-  if claimed < cardinality(v_ids) then   -- from now on lock_due's, which knows why they wait
+      select p.line, p_site_id, p_provider_key, p_by.token, 'STARTED', p_others + h.n, v_now
+      from handed h cross join place p where p_others + h.n > 0)
+  select h.n, case when h.n > 0 then h.plain end,
+      case when p.n > 0 then json_build_object(
+        'eligibleAt', p.last_at, 'createdAt', p.last_created, 'id', p.ids[p.n]) end,
+      case when h.n < p.n then p.ids end
+    into claimed, plain, last, v_left from handed h cross join place p;
+  if v_left is not null then   -- from now on lock_due's, which knows why they wait
     update private.queue_open q set is_plain = false
-      where q.id = any (v_ids) and q.claim_token is distinct from p_by.token;
+      where q.id = any (v_left) and q.claim_token is distinct from p_by.token;
   end if;
 end
 $$;
@@ -8223,7 +8333,7 @@ begin
         left join private.queue_open q on q.id = i.id;
     v_moved := private.deliver_rows(p_site_id, v_group.ids, v_group.indexes,
       (v_group.transport, v_group.request_id, v_group.verdict, p_first_poll_seconds,
-        p_customer_id)::private.sent, p_token, false, v_by_hand, v_known.after, v_known.is_certain);
+        p_customer_id)::private.sent, p_token, v_by_hand, v_known.after, v_known.is_certain);
     v_count := v_count + v_moved.moved;
     v_rows := v_rows || v_moved.row_ids;
   end loop;
@@ -8317,10 +8427,96 @@ create type private.sent as (
   first_poll_seconds int,
   customer_id text
 );
+
+-- 09_claims/deliver_plain.sql
+create function private.deliver_plain(
+  p_site_id uuid, p_provider_key text, p_token uuid, p_ids uuid[], p_indexes int[],
+  p_sent private.sent, p_batch jsonb, out moved int, out is_finished boolean
+)
+language plpgsql security definer set search_path = '' set opsmantik.delivers = 'yes'
+  set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+  set lock_timeout = '500ms'
+as $$
+declare
+  v_now timestamptz := private.current_moment();
+  v_verdict_at timestamptz := case when p_sent.verdict is not null then v_now end;
+  v_claims uuid[] := array[p_token];
+  v_line bigint := private.next_move_id();
+  v_by_place boolean := p_indexes is null and p_sent.transport = 'data_manager';
+begin
+  -- A plain row was handed out once, as it says, and nothing was known of its sale before.
+  with gone as (
+    delete from private.queue_open q using unnest(p_ids) with ordinality i (id, place)
+      where q.id = i.id and q.site_id = p_site_id and q.provider_key = p_provider_key
+        and q.is_plain and q.claim_token = p_token
+      returning q.id, q.sale_id, q.snapshot_id, q.value_cents, q.conversion_time,
+        q.click_expires_at, q.not_before, q.created_at, q.currency, q.order_id, q.call_id,
+        q.channel, q.click_kind, q.identifiers_hash, q.claimed_in, q.claimed_from, q.handed_via,
+        q.conversion_name, q.conversion_action,
+        case when v_by_place then i.place - 1 else p_indexes[i.place] end as index),
+  kept as (
+    insert into private.queue_delivered (id, site_id, sale_id, snapshot_id, value_cents,
+        conversion_time, click_expires_at, not_before, created_at, updated_at, is_plain,
+        provider_key, state, currency, order_id, call_id, channel, click_kind, uploaded_at,
+        transport, provider_request_id, record_index, verdict, verdict_at, delivered_in,
+        identifiers_hash, attempt_count, claimed_in, claimed_from, handed_snapshot_id,
+        handed_value_cents, handed_via, conversion_name, conversion_action, claims)
+      select g.id, p_site_id, g.sale_id, g.snapshot_id, g.value_cents,
+        g.conversion_time, g.click_expires_at, g.not_before, g.created_at, v_now, true,
+        p_provider_key, 'COMPLETED', g.currency, g.order_id, g.call_id, g.channel, g.click_kind,
+        v_now, p_sent.transport, p_sent.request_id, g.index, p_sent.verdict, v_verdict_at, v_line,
+        g.identifiers_hash, 1, g.claimed_in, g.claimed_from, g.snapshot_id, g.value_cents,
+        g.handed_via, g.conversion_name, g.conversion_action, v_claims
+      from gone g),
+  sums as materialized (
+    select g.claimed_from, g.currency, private.hour_of(g.created_at) as hour, count(*) as n,
+      sum(g.value_cents) as value_cents
+    from gone g group by 1, 2, 3),
+  whole as materialized (
+    select sum(s.n)::int as n, sum(s.n)::int = cardinality(p_ids) as is_whole from sums s),
+  asked as (
+    insert into public.provider_requests as r (site_id, request_id, provider_key, pipeline,
+        row_count, row_ids, customer_id, sent_at, next_poll_at)
+      select p_site_id, p_sent.request_id, p_provider_key, 'seals', cardinality(p_ids),
+        case when w.is_whole then p_ids else array(select g.id from gone g) end,
+        p_sent.customer_id, v_now,
+        v_now + make_interval(secs => coalesce(p_sent.first_poll_seconds, 1800))
+      from whole w
+      where w.n > 0 and p_sent.transport = 'data_manager' and p_sent.request_id is not null
+        and p_sent.verdict is null
+      on conflict (site_id, request_id) do update   -- the rest of a batch: Google is asked again
+        set row_ids = r.row_ids || excluded.row_ids, finished_at = null,
+            next_poll_at = coalesce(r.next_poll_at, excluded.next_poll_at)),
+  over as (
+    delete from private.queue_leases l using whole w
+      where w.is_whole and l.token = p_token and l.site_id = p_site_id
+        and l.claimed_count is not null
+      returning w.n),
+  ended as (
+    insert into public.provider_upload_attempts (id, site_id, provider_key, batch_id, phase,
+        completed_count, failed_count, retry_count, duration_ms, provider_request_id, created_at)
+      select v_line, p_site_id, p_provider_key, p_token, 'FINISHED', o.n, 0, 0,
+        (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256), v_now
+      from over o),
+  counted as (
+    insert into private.queue_count_deltas (site_id, provider_key, from_state, state, currency,
+        code, category, row_count, value_cents, hour, outcome_count, outcome_at, arrived_tries)
+      select p_site_id, p_provider_key, s.claimed_from, 'COMPLETED', s.currency,
+        '', '', s.n, s.value_cents, s.hour, s.n, v_now, case when o.n is null then 0 else s.n end
+      from sums s left join over o on true)
+  select coalesce(w.n, 0), exists (select from over) into moved, is_finished from whole w;
+  if moved > 0 and not is_finished then   -- a line of its own: the batch's comes later, or came
+    insert into private.queue_batch_moves (id, site_id, from_status, to_status, reason, actor_kind,
+        created_at)
+      values (v_line, p_site_id, 'PROCESSING', 'COMPLETED', 'WORKER_SETTLE', 'system', v_now);
+  end if;
+end
+$$;
+
+-- 09_claims/deliver_rows.sql
 create function private.deliver_rows(
   p_site_id uuid, p_ids uuid[], p_indexes int[], p_sent private.sent, p_token uuid,
-  p_plain boolean, p_by_hand public.revenue_snapshots default null,
-  p_after timestamptz[] default null, p_certain boolean[] default null,
+  p_by_hand public.revenue_snapshots, p_after timestamptz[], p_certain boolean[],
   out moved int, out row_ids uuid[]
 )
 language plpgsql security definer set search_path = '' set opsmantik.delivers = 'yes'
@@ -8330,25 +8526,18 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_is_by_hand boolean := p_sent.transport = 'by_hand';
-  v_reason text := case when p_plain then 'WORKER_SETTLE'
-    else coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED') end;
+  v_reason text := coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED');
   v_kind text := coalesce(nullif(current_setting('opsmantik.actor_kind', true), ''), 'system');
   v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
-  -- One line of the ledger for each state that rows leave: plain rows leave one.
-  v_states text[] := '{PROCESSING}';
-  v_lines bigint[] := array[private.next_move_id()];
+  -- One line of the ledger for each state that rows leave.
+  v_states text[] := '{PROCESSING,QUEUED,RETRY,FAILED}';
+  v_lines bigint[] := array(select private.next_move_id() from generate_series(1, 4));
 begin
-  if not p_plain then
-    v_states := '{PROCESSING,QUEUED,RETRY,FAILED}';
-    v_lines := v_lines || array(select private.next_move_id() from generate_series(2, 4));
-  end if;
   with gone as (
     delete from private.queue_open q
       using unnest(p_ids, p_indexes, p_after, p_certain) i (id, index, after, is_certain)
-      where q.id = i.id and q.site_id = p_site_id and case when p_plain
-        then q.is_plain and q.claim_token = p_token
-        else (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
-        end
+      where q.id = i.id and q.site_id = p_site_id
+        and (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
       returning q.*, i.index, i.after, i.is_certain as sent_certainly,
         -- A person entered what the sale is worth; everybody else sends what was handed out.
         coalesce((p_by_hand).id, q.handed_snapshot_id, q.snapshot_id) as sent_snapshot_id,
@@ -8361,7 +8550,7 @@ begin
         handed_value_cents, handed_values_differ, handed_via, handed_vias_differ,
         may_have_arrived, by_hand_reason, uploaded_at, transport, provider_request_id,
         record_index, is_certain, verdict, verdict_at, created_at, updated_at, claimed_in,
-        delivered_in, channel)
+        claimed_from, delivered_in, channel)
       select g.id, g.site_id, g.sale_id, g.call_id, g.is_plain, g.provider_key,
         g.kind, 'COMPLETED', g.order_id, g.sent_snapshot_id, g.sent_cents, g.currency,
         g.conversion_time, g.conversion_name, g.conversion_action, g.click_expires_at,
@@ -8377,27 +8566,25 @@ begin
         p_sent.transport, p_sent.request_id, g.index,
         coalesce(g.sent_certainly, true),
         p_sent.verdict, case when p_sent.verdict is not null then v_now end,
-        g.created_at, v_now, g.claimed_in, v_lines[array_position(v_states, g.status)], g.channel
+        g.created_at, v_now, g.claimed_in, g.claimed_from,
+        v_lines[array_position(v_states, g.status)], g.channel
       from gone g),
   sums as materialized (
-    select g.provider_key, g.status, g.currency,
-      case g.status when 'FAILED' then g.provider_error_code else '' end as code,
-      case g.status when 'FAILED' then g.provider_error_category else '' end as category,
-      date_trunc('hour', g.created_at, 'UTC') as hour,
+    select g.provider_key, g.status, g.state, g.currency,
+      case g.state when 'FAILED' then g.provider_error_code else '' end as code,
+      case g.state when 'FAILED' then g.provider_error_category else '' end as category,
+      private.hour_of(g.created_at) as hour,
       count(*) as n, sum(g.value_cents) as value_cents, sum(g.sent_cents) as sent_cents
-    from gone g group by 1, 2, 3, 4, 5, 6),
+    from gone g group by 1, 2, 3, 4, 5, 6, 7),
   counted as (
-    insert into private.queue_count_deltas (site_id, provider_key, status, currency, code,
-        category, row_count, value_cents, hour)
-      select p_site_id, s.provider_key, s.status, s.currency, s.code, s.category, -s.n,
-        -s.value_cents, s.hour from sums s
+    insert into private.queue_count_deltas (site_id, provider_key, state, currency, code,
+        category, row_count, value_cents, hour, outcome_count, outcome_at)
+      select p_site_id, s.provider_key, s.state, s.currency, s.code, s.category, -s.n,
+        -s.value_cents, s.hour, 0, null from sums s
       union all
-      select p_site_id, s.provider_key, 'COMPLETED', s.currency, '', '', s.n, s.sent_cents, s.hour
+      select p_site_id, s.provider_key, 'COMPLETED', s.currency, '', '', s.n, s.sent_cents, s.hour,
+        s.n, v_now
       from sums s),
-  noted as (
-    insert into private.queue_outcome_deltas (site_id, quarter, outcome, code, row_count)
-      select p_site_id, date_bin('15 minutes', v_now, timestamptz '2000-01-01 00:00:00+00'),
-        'COMPLETED', '', sum(s.n) from sums s having sum(s.n) > 0),
   asked as (
     insert into public.provider_requests as r (site_id, request_id, provider_key, pipeline,
         row_count, row_ids, customer_id, sent_at, next_poll_at)
@@ -8417,8 +8604,7 @@ begin
       select v_lines[array_position(v_states, s.status)], p_site_id, s.status, 'COMPLETED',
         v_reason, v_kind, v_actor, v_now
       from sums s group by s.status)
-  select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end
-    into moved, row_ids from sums s;
+  select coalesce(sum(s.n), 0), array(select g.id from gone g) into moved, row_ids from sums s;
 end
 $$;
 
@@ -9023,77 +9209,87 @@ create view private.sendable_queue as
 
 -- 09_claims/settle_and_claim.sql
 create function public.settle_and_claim_conversion_jobs(
-  p_site_id uuid, p_provider_key text, p_token uuid, p_ids uuid[], p_indexes int[], p_sent jsonb,
-  p_batch jsonb, p_limit int default 0, p_max_attempts int default private.max_attempts(),
-  p_after jsonb default null
+  p_site_id uuid, p_provider_key text, p_token uuid, p_sent jsonb, p_batch jsonb,
+  p_limit int default 0, p_max_attempts int default private.max_attempts(),
+  p_after jsonb default null, p_ids uuid[] default null, p_indexes int[] default null
 ) returns json
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
+  set enable_seqscan = off
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_given int := cardinality(p_ids);
-  v_is_quota boolean;
-  v_is_new boolean;
-  v_site record;
+  v_ids uuid[];
+  v_given int;
+  v_at record;
+  v_done record;
   v_moved int := 0;
   v_is_whole boolean := false;
   v_token uuid;
   v_claim record;
 begin
-  select coalesce(h.quota_until > v_now, false),
-      coalesce(h.last_success_at < v_now - interval '1 minute', true)
-    into v_is_quota, v_is_new
+  perform pg_advisory_xact_lock_shared(private.provider_lock(p_site_id, p_provider_key));
+  -- A statement of its own, after the lock: connecting, switching and pausing hold it alone.
+  select s.timezone, c.transport, n.name, a.action, l.row_ids, l.claimed_count,
+      coalesce(h.quota_until > v_now, false) as is_quota,
+      coalesce(h.last_success_at < v_now - interval '1 minute', true) as is_new,
+      coalesce(s.paused_until > v_now, false) as is_paused,
+      coalesce(t.served_at between v_now - interval '1 second' and v_now, false) as is_noted
+    into v_at
     from public.provider_health_state h
+      join public.sites s on s.id = h.site_id
+      join public.provider_credentials c
+        on c.site_id = h.site_id and c.provider_key = p_provider_key
+          and c.version = (p_batch ->> 'credentialsVersion')::int
+      join private.queue_leases l on l.token = p_token and l.site_id = h.site_id
+      cross join lateral (select coalesce(s.conversion_names ->> 'seal',
+        private.default_conversion_name('seal')) as name) n
+      left join public.provider_conversion_actions a
+        on a.site_id = h.site_id and a.provider_key = p_provider_key
+          and a.conversion_name = n.name and a.blocked_at is null
+      left join private.delivery_turns t
+        on t.site_id = h.site_id and t.provider_key = p_provider_key and t.pipeline = 'seals'
     where h.site_id = p_site_id and h.provider_key = p_provider_key
       and h.state = 'CLOSED' and h.failure_count = 0 and h.blocked_at is null
-    for share;
-  if found and p_token is not null then
-    -- A statement of its own, after the lock: connecting, switching and pausing hold it, and
-    -- the statement that waited for them still sees what was before.
-    select s.timezone, c.transport, n.name, a.action,
-        coalesce(s.paused_until > v_now, false) as is_paused,
-        coalesce(t.served_at between v_now - interval '1 second' and v_now, false) as is_noted
-      into v_site
-      from public.sites s
-        join public.provider_credentials c
-          on c.site_id = s.id and c.provider_key = p_provider_key
-            and c.version = (p_batch ->> 'credentialsVersion')::int
-        cross join lateral (select coalesce(s.conversion_names ->> 'seal',
-          private.default_conversion_name('seal')) as name) n
-        left join public.provider_conversion_actions a
-          on a.site_id = s.id and a.provider_key = p_provider_key and a.conversion_name = n.name
-            and a.blocked_at is null
-        left join private.delivery_turns t
-          on t.site_id = s.id and t.provider_key = p_provider_key and t.pipeline = 'seals'
-      where s.id = p_site_id and s.oci_sync_method = 'api' and s.archived_at is null;
-    if found then
-      v_moved := (private.deliver_rows(p_site_id, p_ids, p_indexes,
-        (p_sent ->> 'transport', left(p_sent ->> 'requestId', 256), p_sent ->> 'verdict',
-          (p_sent ->> 'firstPollSeconds')::int, left(p_sent ->> 'customerId', 20))::private.sent,
-        p_token, true)).moved;
-      v_is_whole := v_moved = v_given;
-    end if;
+      and s.oci_sync_method = 'api' and s.archived_at is null;
+  v_ids := coalesce(p_ids, v_at.row_ids, '{}');
+  v_given := cardinality(v_ids);
+  if v_at.claimed_count = v_given then
+    v_done := private.deliver_plain(p_site_id, p_provider_key, p_token, v_ids, p_indexes,
+      (p_sent ->> 'transport', left(p_sent ->> 'requestId', 256), p_sent ->> 'verdict',
+        (p_sent ->> 'firstPollSeconds')::int, left(p_sent ->> 'customerId', 20))::private.sent,
+      p_batch);
+    v_moved := v_done.moved;
+    v_is_whole := v_moved = v_given;
   end if;
   if v_is_whole then
-    perform private.finish_success(
-      p_site_id, p_provider_key, p_token, p_batch, v_moved, v_is_new);
-    if p_limit > 0 and not v_is_quota and not v_site.is_paused then
+    if v_at.is_new and v_done.is_finished then
+      -- At most once a minute, by one of them.
+      update public.provider_health_state h set last_success_at = v_now, updated_at = v_now
+        where h.ctid = (
+          select x.ctid from public.provider_health_state x
+          where x.site_id = p_site_id and x.provider_key = p_provider_key
+          for no key update skip locked);
+    end if;
+    if p_limit > 0 and not v_at.is_quota and not v_at.is_paused then
       v_token := gen_random_uuid();
       v_claim := private.claim_due(p_site_id, p_provider_key, least(p_limit, 1000), p_max_attempts,
-        (v_token, v_site.transport, v_site.name, v_site.action, v_site.timezone)::private.handing,
+        (v_token, v_at.transport, v_at.name, v_at.action, v_at.timezone)::private.handing,
         p_after);
-      if not v_site.is_noted then
+      if not v_at.is_noted then
         perform private.note_turn(p_site_id, p_provider_key, 'seals');
       end if;
       return json_build_object('completed', v_moved, 'left', 0, 'claim', json_build_object(
         'token', v_token,
         'gate', 'CLOSED',
         'rows', v_claim.rows,
+        'plain', v_claim.plain,
         'batch', json_build_object('credentialsVersion', p_batch -> 'credentialsVersion'),
         'last', v_claim.last));
     end if;
   end if;
-  return json_build_object('completed', v_moved, 'left', v_given - v_moved, 'claim', null);
+  return json_build_object('completed', v_moved,
+    'left', case when v_is_whole then 0 else greatest(v_given - v_moved, 1) end,
+    'claim', null);
 end
 $$;
 
@@ -9404,12 +9600,12 @@ begin
     p_connection := private.with_seal_action(p_site, p_connection);
   end if;
   perform private.check_connection(p_site, p_connection);
+  perform private.hold_provider(p_site.id, v_provider);
   insert into public.provider_health_state as h (site_id, provider_key, last_version, updated_at)
     values (p_site.id, v_provider, 1, v_now)
     on conflict (site_id, provider_key) do update
       set last_version = h.last_version + 1, quota_until = null, updated_at = excluded.updated_at
     returning h.last_version into v_version;
-  perform private.hold_provider(p_site.id, v_provider);
   insert into public.provider_credentials as c (site_id, provider_key, version, transport, key_id,
       sealed, account, connected_by, connected_at)
     values (p_site.id, v_provider, v_version,
@@ -10242,11 +10438,11 @@ begin
   if p_to is null or p_to not in ('script', 'api') then
     perform private.refuse_setting('to');
   end if;
-  insert into public.provider_health_state (site_id, provider_key, updated_at)
-    values (v_site.id, 'google_ads', v_now) on conflict do nothing;
   if private.hold_provider(v_site.id, 'google_ads') is null and p_to = 'api' then
     perform private.fail(409, 'NOT_CONNECTED');
   end if;
+  insert into public.provider_health_state (site_id, provider_key, updated_at)
+    values (v_site.id, 'google_ads', v_now) on conflict do nothing;
   if p_to = 'script' then
     perform private.requeue_refused(v_site.id, 'google_ads', private.user_actor());
   end if;
@@ -10442,12 +10638,12 @@ declare
     where h.site_id = p_site_id and h.provider_key = p_provider_key and h.state = 'CLOSED');
 begin
   if v_is_shared then
-    select h.* into v_health from public.provider_health_state h
-      where h.site_id = p_site_id and h.provider_key = p_provider_key for share;
+    perform pg_advisory_xact_lock_shared(private.provider_lock(p_site_id, p_provider_key));
   else
-    select h.* into v_health from public.provider_health_state h
-      where h.site_id = p_site_id and h.provider_key = p_provider_key for update;
+    perform private.hold_provider(p_site_id, p_provider_key);
   end if;
+  select h.* into v_health from public.provider_health_state h
+    where h.site_id = p_site_id and h.provider_key = p_provider_key;
   -- Read after the lock: connecting, disconnecting, switching and pausing hold it.
   select s.oci_sync_method, private.is_paused(s) into v_method, v_is_paused from public.sites s
     where s.id = p_site_id and s.archived_at is null;
@@ -10508,8 +10704,9 @@ declare
   v_health public.provider_health_state;
   v_is_mine boolean;
 begin
+  perform private.hold_provider(p_site_id, p_provider_key);
   select h.* into v_health from public.provider_health_state h
-    where h.site_id = p_site_id and h.provider_key = p_provider_key for update;
+    where h.site_id = p_site_id and h.provider_key = p_provider_key;
   v_is_mine := p_batch is null or p_batch = v_health.probe_token;
   update public.provider_health_state h
     set last_success_at = case p_outcome when 'success' then v_now else h.last_success_at end,
@@ -10662,10 +10859,14 @@ as $$
 $$;
 
 -- 11_delivery/provider_health_state.sql
+create function private.provider_lock(p_site_id uuid, p_provider_key text) returns bigint
+language sql immutable
+as $$ select pg_catalog.hashtextextended(p_site_id::text || p_provider_key, 0) $$;
 create function private.hold_provider(p_site_id uuid, p_provider_key text) returns int
 language plpgsql security definer set search_path = ''
 as $$
 begin
+  perform pg_advisory_xact_lock(private.provider_lock(p_site_id, p_provider_key));
   perform from public.provider_health_state h
     where h.site_id = p_site_id and h.provider_key = p_provider_key for update;
   return (select c.version from public.provider_credentials c
@@ -10707,20 +10908,18 @@ create view private.open_connections as
 -- 11_delivery/provider_requests.sql
 create table public.provider_requests (
   site_id uuid not null,
-  request_id text not null,
+  request_id private.request_id not null,
   provider_key text not null,
   pipeline private.upload_pipeline not null,
-  row_count int not null,
+  row_count private.row_count not null,
   row_ids uuid[] not null default '{}',
   customer_id text,
   sent_at timestamptz not null,
   next_poll_at timestamptz,
-  poll_count int not null default 0,
+  poll_count private.row_count not null default 0,
   finished_at timestamptz,
   status private.request_status,
-  primary key (site_id, request_id),
-  constraint request_id_is_bounded check (char_length(request_id) between 1 and 256),
-  constraint request_counts_are_not_negative check (row_count >= 0 and poll_count >= 0)
+  primary key (site_id, request_id)
 );
 create function private.note_requests(
   p_site_id uuid, p_provider_key text, p_pipeline text, p_results jsonb, p_batch jsonb
@@ -10777,29 +10976,23 @@ end
 $$;
 
 -- 11_delivery/provider_upload_attempts.sql
-create table public.provider_upload_attempts (
-  id bigint generated always as identity primary key,
-  site_id uuid not null,
-  provider_key text not null,
-  batch_id uuid not null,
-  phase private.upload_phase not null,
-  claimed_count int,
-  completed_count int,
-  failed_count int,
-  retry_count int,
-  duration_ms int,
-  provider_request_id private.provider_text,
-  error_code private.error_code,
-  error_category private.attempt_category,
-  created_at timestamptz not null,
-  constraint one_line_per_batch_and_phase unique (batch_id, phase),
-  constraint started_lines_count_the_claimed check (phase <> 'STARTED'
-    or (coalesce(claimed_count, -1) >= 0 and num_nonnulls(completed_count, failed_count,
-      retry_count, duration_ms, provider_request_id, error_code, error_category) = 0)),
-  constraint finished_lines_count_the_outcomes check (phase <> 'FINISHED'
-    or (claimed_count is null and least(coalesce(completed_count, -1), coalesce(failed_count, -1),
-      coalesce(retry_count, -1), duration_ms) >= 0))
-);
+create function private.check_attempt_line() returns trigger
+language plpgsql set search_path = ''
+as $$
+declare
+  v_broken text := case new.phase
+    when 'STARTED' then case when new.claimed_count is null or num_nonnulls(new.completed_count,
+        new.failed_count, new.retry_count, new.duration_ms, new.provider_request_id,
+        new.error_code, new.error_category) > 0 then 'started_lines_count_the_claimed' end
+    when 'FINISHED' then case when new.claimed_count is not null or num_nulls(new.completed_count,
+        new.failed_count, new.retry_count) > 0 then 'finished_lines_count_the_outcomes' end end;
+begin
+  if v_broken is not null then
+    perform private.refuse_row(tg_table_name, v_broken);
+  end if;
+  return new;
+end
+$$;
 create function private.record_deferral(
   p_site_id uuid, p_provider_key text, p_count int, p_code text
 ) returns void
@@ -10851,7 +11044,10 @@ create view public.provider_upload_metrics with (security_invoker = true) as
     from private.upload_metric_totals t
     union all
     select d.site_id, d.provider_key, d.attempts, d.completed, d.failed, d.retry, d.at
-    from private.upload_metric_deltas d) m
+    from private.upload_metric_deltas d
+    union all
+    select c.site_id, c.provider_key, c.arrived_tries, c.arrived_tries, 0, 0, c.outcome_at
+    from private.queue_count_deltas c where c.arrived_tries > 0) m
   group by 1, 2;
 create function public.increment_provider_upload_metrics(
   p_site_id uuid, p_provider_key text, p_attempts int, p_completed int, p_failed int, p_retry int
@@ -11114,14 +11310,6 @@ as $$
 $$;
 
 -- 11_delivery/upload_batches.sql
-create table private.open_upload_batches (
-  batch_id uuid primary key,
-  site_id uuid not null,
-  provider_key text not null,
-  pipeline private.upload_pipeline not null,
-  claimed_count int not null,
-  started_at timestamptz not null
-);
 create function private.start_batch(
   p_site_id uuid, p_provider_key text, p_batch_id uuid, p_pipeline text, p_claimed int
 ) returns void
@@ -11133,27 +11321,32 @@ begin
         claimed_count, created_at)
       values (p_site_id, p_provider_key, p_batch_id, 'STARTED', p_claimed,
         private.current_moment()))
-  insert into private.open_upload_batches (batch_id, site_id, provider_key, pipeline,
-      claimed_count, started_at)
-    values (p_batch_id, p_site_id, p_provider_key, p_pipeline, p_claimed,
-      private.current_moment());
+  insert into private.queue_leases as l (token, site_id, claimed_at, row_ids, provider_key,
+      pipeline, claimed_count)
+    values (p_batch_id, p_site_id, private.current_moment(), '{}', p_provider_key,
+      p_pipeline, p_claimed)
+    on conflict (token) do update   -- hand_out has made it
+      set provider_key = excluded.provider_key, pipeline = excluded.pipeline,
+          claimed_count = excluded.claimed_count;
 end
 $$;
 create function private.finish_batch(
   p_site_id uuid, p_batch_id uuid, p_batch jsonb, p_completed int, p_failed int, p_retry int
 ) returns boolean
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_seqscan = off
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_open private.open_upload_batches;
+  v_open private.queue_leases;
   v_is_current boolean;
 begin
-  delete from private.open_upload_batches o
-    where o.batch_id = p_batch_id and o.site_id = p_site_id returning o.* into v_open;
-  if v_open.batch_id is null then
+  update private.queue_leases l set claimed_count = null
+    where l.token = p_batch_id and l.site_id = p_site_id and l.claimed_count is not null
+    returning l.* into v_open;
+  if v_open.token is null then
     return false;
   end if;
+  perform private.end_leases(array[p_batch_id]);
   v_is_current := private.hold_provider(p_site_id, v_open.provider_key)
     = (p_batch ->> 'credentialsVersion')::int;
   insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
@@ -11189,43 +11382,6 @@ begin
   return true;
 end
 $$;
-create function private.finish_success(
-  p_site_id uuid, p_provider_key text, p_batch_id uuid, p_batch jsonb, p_completed int,
-  p_is_new boolean
-) returns boolean
-language plpgsql security definer set search_path = ''
-as $$
-declare
-  v_now timestamptz := private.current_moment();
-begin
-  with finished as (
-    delete from private.open_upload_batches o
-      where o.batch_id = p_batch_id and o.site_id = p_site_id returning o.batch_id),
-  over as (
-    delete from private.queue_leases l
-      where l.token = p_batch_id and cardinality(l.row_ids) = p_completed),
-  counted as (
-    insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,
-        retry, at)
-      select p_site_id, p_provider_key, p_completed, p_completed, 0, 0, v_now from finished)
-  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-      completed_count, failed_count, retry_count, duration_ms, provider_request_id, created_at)
-    select p_site_id, p_provider_key, f.batch_id, 'FINISHED', p_completed, 0, 0,
-      (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256), v_now
-    from finished f;
-  if not found then
-    return false;
-  end if;
-  if p_is_new then
-    update public.provider_health_state h set last_success_at = v_now, updated_at = v_now
-      where h.ctid = (
-        select x.ctid from public.provider_health_state x
-        where x.site_id = p_site_id and x.provider_key = p_provider_key
-        for no key update skip locked);
-  end if;
-  return true;
-end
-$$;
 create function private.with_refused_actions(p_batch jsonb, p_refused jsonb) returns jsonb
 language sql immutable security definer set search_path = ''
 as $$
@@ -11241,16 +11397,16 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_ended int;
+  v_tokens uuid[];
   v_reopened int;
 begin
-  with dead as (
-    delete from private.open_upload_batches o
-      where o.batch_id = any (array(
-        select x.batch_id from private.open_upload_batches x
-        where x.started_at <= v_now - p_min_age
-        order by x.started_at limit 2000 for update skip locked))
-      returning o.*),
+  with dead as materialized (
+    select l.token as batch_id, l.site_id, l.provider_key, l.claimed_count
+    from private.queue_leases l
+    where l.claimed_at <= v_now - p_min_age and l.claimed_count is not null
+    order by l.claimed_at limit 2000 for update skip locked),
+  closed as (
+    update private.queue_leases l set claimed_count = null from dead d where l.token = d.batch_id),
   finished as (
     insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
         completed_count, failed_count, retry_count, error_code, error_category, created_at)
@@ -11261,7 +11417,8 @@ begin
     insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,
         retry, at)
       select d.site_id, d.provider_key, d.claimed_count, 0, 0, d.claimed_count, v_now from dead d)
-  select count(*) into v_ended from dead;
+  select array_agg(d.batch_id) into v_tokens from dead d;
+  perform private.end_leases(v_tokens);
   update public.provider_health_state h
     set state = 'OPEN', next_probe_at = private.next_probe(), probe_token = null,
         probe_until = null, updated_at = v_now
@@ -11270,7 +11427,8 @@ begin
           order by x.probe_until limit 2000 for update skip locked) t
     where h.site_id = t.site_id and h.provider_key = t.provider_key;
   get diagnostics v_reopened = row_count;
-  return jsonb_build_object('ended', v_ended, 'reopened', v_reopened);
+  return jsonb_build_object(
+    'ended', coalesce(cardinality(v_tokens), 0), 'reopened', v_reopened);
 end
 $$;
 
@@ -13327,24 +13485,28 @@ $$;
 
 -- 15_control/next_due.sql
 create function private.next_due(p_site_id uuid, p_status text) returns timestamptz
-language sql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
-  select min(greatest(w.due, b.waits_until))
-  from (
-    select q.sale_id, q.provider_key, q.kind, greatest(q.not_before, q.next_retry_at) as due
-    from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
-    where q.site_id = p_site_id and q.state = p_status
-      and q.state = any (private.waiting_states()) and q.claim_token is null
-      and (q.kind = 'CONVERSION' or s.oci_sync_method = 'api' and q.by_hand_reason is null)
-    order by greatest(q.not_before, q.next_retry_at) limit 100) w
-    left join lateral (
-      select x.waits_for, x.waits_until from private.adjustment_bases x
-      -- Offset 0 keeps it a look-up for each row: joined, every dispatch was read.
-      where x.sale_id = w.sale_id and x.provider_key = w.provider_key offset 0) b
-      on w.kind <> 'CONVERSION'
-  where coalesce(b.waits_for, 'DAY') = 'DAY'
-    and (w.kind <> 'CONVERSION' or not exists (select from private.held_sales h
-      where h.sale_id = w.sale_id and h.provider_key = w.provider_key))
+begin
+  return (
+    select min(greatest(w.due, b.waits_until))
+    from (
+      select q.sale_id, q.provider_key, q.kind, greatest(q.not_before, q.next_retry_at) as due
+      from public.offline_conversion_queue q join public.sites s on s.id = q.site_id
+      where q.site_id = p_site_id and q.state = p_status
+        and q.state = any (private.waiting_states()) and q.claim_token is null
+        and (q.kind = 'CONVERSION' or s.oci_sync_method = 'api' and q.by_hand_reason is null)
+      order by greatest(q.not_before, q.next_retry_at) limit 100) w
+      left join lateral (
+        select x.waits_for, x.waits_until from private.adjustment_bases x
+        -- Offset 0, here and below, keeps it a look-up for each row: joined, every dispatch and
+        -- every sale was read.
+        where x.sale_id = w.sale_id and x.provider_key = w.provider_key offset 0) b
+        on w.kind <> 'CONVERSION'
+    where coalesce(b.waits_for, 'DAY') = 'DAY'
+      and (w.kind <> 'CONVERSION' or not exists (select from private.held_sales h
+        where h.sale_id = w.sale_id and h.provider_key = w.provider_key offset 0)));
+end
 $$;
 
 -- 15_control/queue_action_previews.sql
@@ -14197,8 +14359,10 @@ begin
       greatest(
         (select t.created_at from private.queue_moves t
          where t.site_id = site.id order by t.created_at desc limit 1),
-        (select t.created_at from private.queue_batch_moves t
-         where t.site_id = site.id order by t.created_at desc limit 1)) as updated_at,
+        (select d.updated_at from private.queue_delivered d
+         where d.site_id = site.id order by d.updated_at desc limit 1),
+        (select max(l.claimed_at) from private.queue_leases l
+         where l.site_id = site.id and l.row_ids <> '{}')) as updated_at,
       least(
         (select q.created_at from public.offline_conversion_queue q
          where q.site_id = site.id and q.state = 'QUEUED' and q.claim_token is null
@@ -14415,8 +14579,9 @@ begin
     when p_of in ('leads', 'queue', 'sales') then array[
       private.newest_moments(v_site.id, 'public.sales', 'updated_at'),
       private.newest_moments(v_site.id, 'private.queue_moves', 'created_at'),
-      private.newest_moments(v_site.id, 'private.queue_batch_moves', 'created_at'),
-      private.newest_moments(v_site.id, 'private.queue_delivered', 'verdict_at'),
+      private.newest_moments(v_site.id, 'private.queue_delivered', 'updated_at'),
+      (select string_agg(l.token::text, ' ' order by l.token) from private.queue_leases l
+        where l.site_id = v_site.id and l.row_ids <> '{}'),   -- what is in flight
       case p_of
         when 'leads' then private.newest_moments(v_site.id, 'public.calls', 'updated_at')
         when 'queue' then private.delivery_state(v_site) end]
@@ -17077,6 +17242,12 @@ create trigger new_rows_are_recorded after insert on public.offline_conversion_q
 create trigger changes_are_recorded after update on public.offline_conversion_queue
   referencing old table as before_rows new table as after_rows
   for each statement execute function private.record_queue_moves();
+create trigger new_rows_make_sense after insert on public.offline_conversion_queue
+  referencing new table as after_rows
+  for each statement execute function private.check_queue_rows();
+create trigger changed_rows_make_sense after update on public.offline_conversion_queue
+  referencing old table as before_rows new table as after_rows
+  for each statement execute function private.check_queue_rows();
 create trigger new_rows_are_counted after insert on public.offline_conversion_queue
   referencing new table as after_rows
   for each statement execute function private.count_new_queue_rows();
@@ -17121,7 +17292,8 @@ create trigger delivered_rows_are_never_truncated before truncate on private.que
 create trigger delivered_rows_say_what_was_sent
   before update of id, site_id, sale_id, snapshot_id, kind, provider_key, transport, order_id,
     conversion_name, conversion_action, conversion_time, value_cents, currency, identifiers_hash,
-    click_kind, record_index, uploaded_at
+    click_kind, record_index, uploaded_at, claim_token, provider_error_code,
+    provider_error_category, last_error
   on private.queue_delivered for each row execute function private.refuse_change();
 
 -- 08_queue/queue_leases.sql
@@ -17171,11 +17343,6 @@ create trigger open_rows_are_never_truncated before truncate on private.queue_op
 create trigger rows_stay_the_same_conversion
   before update of site_id, sale_id, kind, order_id, currency, conversion_time
   on private.queue_open for each statement execute function private.refuse_change();
-create trigger rows_keep_their_name
-  after update of conversion_name on private.queue_open for each row
-  when (old.conversion_name is not null
-    and old.conversion_name is distinct from new.conversion_name)
-  execute function private.refuse_change();
 create trigger only_sealed_sales_are_queued before insert on private.queue_open
   for each row execute function private.require_sealed_sale();
 create trigger rows_are_completed before insert on private.queue_open
@@ -17189,8 +17356,6 @@ create trigger changed_sales_end_plain_rows after update on public.sales for eac
 
 -- 08_queue/queue_outcomes.sql
 alter table private.queue_outcomes enable row level security;
-create index outcome_deltas_of_a_site on private.queue_outcome_deltas (site_id);
-alter table private.queue_outcome_deltas enable row level security;
 
 -- 08_queue/queue_transitions.sql
 create index moves_of_a_site on private.queue_moves (site_id, created_at);
@@ -17199,7 +17364,6 @@ create trigger moves_are_permanent before update or delete on private.queue_move
   for each row execute function private.refuse_change();
 create trigger moves_are_never_truncated before truncate on private.queue_moves
   for each statement execute function private.refuse_change();
-create index batch_moves_of_a_site on private.queue_batch_moves (site_id, created_at);
 alter table private.queue_batch_moves enable row level security;
 create trigger batch_moves_are_permanent before update or delete on private.queue_batch_moves
   for each row execute function private.refuse_change();
@@ -17238,7 +17402,7 @@ grant execute on function public.fail_unexportable_rows(uuid, jsonb, uuid)
 
 -- 09_claims/settle_and_claim.sql
 grant execute on function public.settle_and_claim_conversion_jobs(
-    uuid, text, uuid, uuid[], int[], jsonb, jsonb, int, int, jsonb)
+    uuid, text, uuid, jsonb, jsonb, int, int, jsonb, uuid[], int[])
   to opsmantik_app, service_role;
 
 -- 09_claims/settle_conversions.sql
@@ -17345,6 +17509,8 @@ create trigger attempts_are_permanent before update or delete on public.provider
   for each row execute function private.refuse_change();
 create trigger attempts_are_never_truncated before truncate on public.provider_upload_attempts
   for each statement execute function private.refuse_change();
+create trigger lines_count_what_their_phase_knows before insert on public.provider_upload_attempts
+  for each row execute function private.check_attempt_line();
 
 -- 11_delivery/provider_upload_metrics.sql
 alter table private.upload_metric_totals enable row level security;
@@ -17357,10 +17523,6 @@ grant execute on function public.record_verdicts(uuid, text, jsonb) to opsmantik
 
 -- 11_delivery/send_again.sql
 grant execute on function public.send_again(text, uuid) to authenticated;
-
--- 11_delivery/upload_batches.sql
-create index open_batches_by_age on private.open_upload_batches (started_at);
-alter table private.open_upload_batches enable row level security;
 
 -- 12_signals/claim_signal_jobs.sql
 grant execute on function public.list_signal_groups(int, int) to opsmantik_app, service_role;

@@ -5,6 +5,7 @@ import type { RpcTransport } from "#lib/db/transport.ts";
 import { copyRows } from "#tests/fixtures/bulk-rows.ts";
 import { sealLead, type WorkerClaim } from "#tests/fixtures/queue.ts";
 import { createApiTeam } from "#tests/fixtures/queue-team.ts";
+import { withRows } from "#tests/fixtures/service.ts";
 import type { Team } from "#tests/fixtures/team.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
@@ -45,15 +46,19 @@ const shape = [
   ...["valueCents: number", "currency: string", "conversionTime: string", "timezone: string", "attemptCount: number", "gclid: string"],
   ...["wbraid: null", "gbraid: null", "clickedAt: string", "customerHash: null", "emailHash: null", "channel: null", "consent: string"],
   "mayHaveArrived: boolean",
-];
-const shapeOf = (row: object) => Object.entries(row).map(([key, value]) => `${key}: ${value === null ? "null" : typeof value}`);
+].toSorted();
+const shapeOf = (row: object) =>
+  Object.entries(row)
+    .map(([key, value]) => `${key}: ${value === null ? "null" : typeof value}`)
+    .toSorted();
 
 // Guarantee: a claim arrives whole and alike over every transport. Rows that were cut off on the way would stay claimed until recovery.
 // Mutation that breaks it: let claim_offline_conversion_jobs_v2 return a set of rows.
 test.each(["postgres", "postgres as through the transaction pooler", "supabase"])(
   "a full claim, its answer and the next claim over %s",
   async (name) => {
-    const call = <T>(fn: string, args: Record<string, unknown>) => (transports[name] as RpcTransport).call(fn, args) as Promise<T>;
+    const call = <T>(fn: string, args: Record<string, unknown>) =>
+      (transports[name] as RpcTransport).call(fn, args).then((answer) => withRows(answer) as T);
     const of = { p_site_id: team.siteUuid, p_provider_key: "google_ads" };
     const claim = await call<WorkerClaim>("claim_offline_conversion_jobs_v2", { ...of, p_limit: limit });
     expect(claim).toMatchObject({ gate: "CLOSED", rows: { length: limit } });

@@ -33,6 +33,22 @@ as $$
     else pg_catalog.now() end
 $$;
 
+-- hour_of: the hour of a moment, in UTC. Inlined; date_trunc with a zone costs ten times as much.
+create function private.hour_of(p_at timestamptz) returns timestamptz
+language sql immutable
+as $$
+  select pg_catalog.date_bin(
+    interval '1 hour', p_at, pg_catalog.timestamptz '2000-01-01 00:00:00+00')
+$$;
+
+-- quarter_of: the quarter of an hour of a moment. Inlined.
+create function private.quarter_of(p_at timestamptz) returns timestamptz
+language sql immutable
+as $$
+  select pg_catalog.date_bin(
+    interval '15 minutes', p_at, pg_catalog.timestamptz '2000-01-01 00:00:00+00')
+$$;
+
 -- exact_time: a moment in UTC, to the microsecond.
 create function private.exact_time(p_at timestamptz) returns text
 language sql stable set search_path = ''

@@ -24,3 +24,13 @@ begin
   return null;
 end
 $$;
+
+-- refuse_row: refuses a row as a CHECK of this name would.
+create function private.refuse_row(p_table text, p_constraint text) returns void
+language plpgsql set search_path = ''
+as $$
+begin
+  raise exception 'new row for relation "%" violates "%"', p_table, p_constraint
+    using errcode = 'check_violation', table = p_table, constraint = p_constraint;
+end
+$$;

@@ -16,13 +16,13 @@ insert into private.queue_check default values;
 -- The sums of the rows counted so far, kept up to date while the check runs.
 create table private.queue_check_counts (
   provider_key text not null,
-  status text not null,
+  state text not null,
   currency text not null,
   code text not null,
   category text not null,
   row_count bigint not null,
   value_cents numeric not null,
-  primary key (provider_key, status, currency, code, category)
+  primary key (provider_key, state, currency, code, category)
 );
 alter table private.queue_check_counts enable row level security;
 

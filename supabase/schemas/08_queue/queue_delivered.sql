@@ -3,10 +3,8 @@
 
 create table private.queue_delivered partition of public.offline_conversion_queue (
   primary key (id),
-  constraint completed_rows_were_uploaded check (uploaded_at is not null and claim_token is null),
-  constraint completed_rows_have_no_error check (
-    num_nonnulls(provider_error_code, provider_error_category, last_error) = 0),
-  constraint completed_rows_have_a_name check (conversion_name is not null),
+  uploaded_at not null,
+  conversion_name not null,
   -- Data Manager would take a value of 0 as a conversion worth 0, and keep counting it.
   constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
 ) for values in ('COMPLETED')
@@ -39,5 +37,6 @@ create trigger delivered_rows_are_never_truncated before truncate on private.que
 create trigger delivered_rows_say_what_was_sent
   before update of id, site_id, sale_id, snapshot_id, kind, provider_key, transport, order_id,
     conversion_name, conversion_action, conversion_time, value_cents, currency, identifiers_hash,
-    click_kind, record_index, uploaded_at
+    click_kind, record_index, uploaded_at, claim_token, provider_error_code,
+    provider_error_category, last_error   -- which a delivered row has not
   on private.queue_delivered for each row execute function private.refuse_change();

@@ -15,6 +15,10 @@ create domain private.provider_text as text
   constraint provider_texts_are_bounded check (char_length(value) <= 256);
 create domain private.free_waits as int
   constraint free_waits_are_bounded check (value between 0 and 20);
+create domain private.row_count as int
+  constraint counts_are_not_negative check (value >= 0);
+create domain private.request_id as text
+  constraint request_id_is_bounded check (char_length(value) between 1 and 256);
 create domain private.by_hand_reason as text
   constraint by_hand_reason_is_known check (value in
     ('NO_ADS_API_ACCESS', 'SENT_BY_SCRIPT', 'WBRAID_ONLY', 'NO_VERDICT', 'OTHER_ACCOUNT'));

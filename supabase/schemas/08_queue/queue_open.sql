@@ -1,22 +1,10 @@
--- The part of the queue that is not delivered.
+-- The part of the queue that is not delivered. It has no CHECK, no foreign key and no trigger after
+-- each row: check_queue_rows looks once per statement. Postgres parses each CHECK again for every
+-- statement, and a foreign key fetches the old row once more. A sale is never deleted: its
+-- snapshots hold it.
 
 create table private.queue_open partition of public.offline_conversion_queue (
-  primary key (id),
-  foreign key (sale_id) references public.sales (id),
-  -- And the end of a claim without a delivery makes the row not plain.
-  constraint processing_rows_have_a_claim check ((claimed_at is null) = (claim_token is null)
-    and case when claim_token is null then attempt_count = 0 or not is_plain
-      else state <> 'FAILED' end),
-  constraint open_rows_were_not_uploaded check (uploaded_at is null and delivered_in is null),
-  constraint failed_rows_say_why check (state <> 'FAILED'
-    or (provider_error_code is not null and provider_error_category is not null)),
-  constraint attempts_only_grow check (attempt_count >= attempt_base and attempt_base >= 0),
-  constraint handed_out_rows_have_a_name
-    check (conversion_name is not null or (kind = 'CONVERSION' and attempt_count = 0)),
-  constraint values_are_sendable
-    check (case kind when 'RETRACT' then value_cents = 0 else value_cents > 0 end),
-  constraint only_adjustments_are_made_by_hand
-    check (by_hand_reason is null or kind <> 'CONVERSION')
+  primary key (id)
 ) for values in ('QUEUED', 'RETRY', 'FAILED')
 with (
   -- A claim makes the row longer and writes it into the same page: at 45 a third of them did not
@@ -78,12 +66,6 @@ create trigger open_rows_are_never_truncated before truncate on private.queue_op
 create trigger rows_stay_the_same_conversion
   before update of site_id, sale_id, kind, order_id, currency, conversion_time
   on private.queue_open for each statement execute function private.refuse_change();
-create trigger rows_keep_their_name
-  after update of conversion_name on private.queue_open for each row
-  when (old.conversion_name is not null
-    and old.conversion_name is distinct from new.conversion_name)
-  execute function private.refuse_change();
-
 -- require_sealed_sale: trigger; nothing unsealed is queued, whoever writes. A conversion needs
 -- a sealed sale, a retraction a sale that Google has.
 create function private.require_sealed_sale() returns trigger

@@ -1,6 +1,7 @@
--- The ledger of the queue: every change of a row, with who made it and why. A claim of plain rows
--- and a delivery move many rows alike: they write one line for all of them, and each row names its
--- line (claimed_in, delivered_in). queue_transitions shows one line per row and move.
+-- The ledger of the queue: every change of a row, with who made it and why. A worker's claim of
+-- plain rows and their delivery are the STARTED and the FINISHED line of its batch; every other
+-- delivery moves many rows alike and writes one line for all of them. Each row names its lines
+-- (claimed_in, delivered_in). queue_transitions shows one line per row and move.
 
 create table private.queue_moves (
   id bigint generated always as identity,
@@ -34,7 +35,6 @@ create table private.queue_batch_moves (
   actor_id uuid,
   created_at timestamptz not null
 );
-create index batch_moves_of_a_site on private.queue_batch_moves (site_id, created_at);
 alter table private.queue_batch_moves enable row level security;
 
 create trigger batch_moves_are_permanent before update or delete on private.queue_batch_moves
@@ -47,16 +47,22 @@ create function private.next_move_id() returns bigint
 language sql volatile
 as $$ select pg_catalog.nextval('private.queue_moves_id_seq') $$;
 
--- queue_transitions: one line per row and move. Only plain rows share the line of a claim: it is
--- their first, and the attempt is 1.
+-- queue_transitions: one line per row and move. Only plain rows are claimed by the line of a batch:
+-- it is their first claim, and the attempt is 1.
 create view public.queue_transitions with (security_invoker = true) as
   select m.id, m.queue_id, m.site_id, m.from_status, m.to_status, m.reason, m.actor_kind,
     m.actor_id, m.attempt_count, m.provider_error_code, m.created_at
   from private.queue_moves m
   union all
-  select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
-    b.actor_id, 1, null, b.created_at
-  from public.offline_conversion_queue q join private.queue_batch_moves b on b.id = q.claimed_in
+  select b.id, q.id, q.site_id, q.claimed_from, 'PROCESSING', 'WORKER_CLAIM', 'system',
+    null, 1, null, b.created_at
+  from public.offline_conversion_queue q
+    join public.provider_upload_attempts b on b.id = q.claimed_in
+  union all
+  select b.id, q.id, q.site_id, 'PROCESSING', 'COMPLETED', 'WORKER_SETTLE', 'system',
+    null, q.attempt_count, null, b.created_at
+  from private.queue_delivered q
+    join public.provider_upload_attempts b on b.id = q.delivered_in
   union all
   select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
     b.actor_id, q.attempt_count, null, b.created_at
@@ -76,7 +82,7 @@ $$;
 
 -- record_queue_moves: trigger; one line per row that was made or changed.
 create function private.record_queue_moves() returns trigger
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_nestloop = off
 as $$
 declare
   v_reason text := coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED');

@@ -6,8 +6,8 @@ create function private.part_end(p_site_id uuid, p_from timestamptz, p_rows int)
 language sql stable security definer set search_path = '' set enable_sort = off
 as $$
   select case when count(*) <= p_rows then 'infinity'
-    else greatest(date_trunc('hour', max(t.created_at), 'UTC'),
-      date_trunc('hour', min(t.created_at), 'UTC') + interval '1 hour') end
+    else greatest(private.hour_of(max(t.created_at)),
+      private.hour_of(min(t.created_at)) + interval '1 hour') end
   from (
     select x.created_at from (
       (select q.created_at from public.offline_conversion_queue q
@@ -35,9 +35,9 @@ returns bigint
 language sql security definer set search_path = '' set enable_seqscan = off
 as $$
   with counted as (
-    select q.provider_key, q.status, q.currency,
-      case q.status when 'FAILED' then q.provider_error_code else '' end as code,
-      case q.status when 'FAILED' then q.provider_error_category else '' end as category,
+    select q.provider_key, q.state, q.currency,
+      case q.state when 'FAILED' then q.provider_error_code else '' end as code,
+      case q.state when 'FAILED' then q.provider_error_category else '' end as category,
       count(*) as row_count, sum(q.value_cents) as value_cents
     from unnest(private.resting_states()) s (state)
       cross join lateral (
@@ -48,17 +48,28 @@ as $$
   taken as (
     delete from private.queue_count_deltas d
       where d.site_id = p_site_id and d.hour >= p_from and d.hour < p_to returning d.*),
+  lines as (
+    select t.site_id, t.provider_key, x.state, t.currency, x.code, x.category,
+      x.sign * t.row_count as row_count, x.sign * t.value_cents as value_cents, t.hour
+    from taken t cross join lateral (values
+      (t.state, t.code, t.category, 1), (t.from_state, '', '', -1)) x (state, code, category, sign)
+    where x.state is not null),
   folded as (
     insert into private.queue_counts as c
-      select t.site_id, t.provider_key, t.status, t.currency, t.code, t.category,
-        sum(t.row_count), sum(t.value_cents)
-      from taken t group by 1, 2, 3, 4, 5, 6
-      on conflict (site_id, provider_key, status, currency, code, category) do update
+      select l.site_id, l.provider_key, l.state, l.currency, l.code, l.category,
+        sum(l.row_count), sum(l.value_cents)
+      from lines l group by 1, 2, 3, 4, 5, 6
+      on conflict (site_id, provider_key, state, currency, code, category) do update
         set row_count = c.row_count + excluded.row_count,
             value_cents = c.value_cents + excluded.value_cents),
+  put_back as (   -- for the fold: what the lines say besides
+    insert into private.queue_count_deltas
+      select t.site_id, t.provider_key, null, t.state, t.currency, t.code, t.category, 0, 0, t.hour,
+        t.outcome_count, t.outcome_at, t.arrived_tries
+      from taken t where t.outcome_count > 0),
   summed as (
     insert into private.queue_check_counts as c select t.* from counted t
-      on conflict (provider_key, status, currency, code, category) do update
+      on conflict (provider_key, state, currency, code, category) do update
         set row_count = c.row_count + excluded.row_count,
             value_cents = c.value_cents + excluded.value_cents)
   select coalesce(sum(t.row_count), 0)::bigint from counted t
@@ -70,17 +81,17 @@ create function private.correct_counts(p_site_id uuid) returns jsonb
 language sql security definer set search_path = ''
 as $$
   with wrong as (
-    select p_site_id as site_id, d.provider_key, d.status, d.currency, d.code, d.category,
+    select p_site_id as site_id, d.provider_key, d.state, d.currency, d.code, d.category,
       sum(d.row_count)::bigint as n, sum(d.value_cents) as v
     from (
       select t.* from private.queue_check_counts t
       union all
-      select c.provider_key, c.status, c.currency, c.code, c.category, -c.row_count, -c.value_cents
+      select c.provider_key, c.state, c.currency, c.code, c.category, -c.row_count, -c.value_cents
       from private.queue_counts c where c.site_id = p_site_id) d
     group by 2, 3, 4, 5, 6 having sum(d.row_count) <> 0 or sum(d.value_cents) <> 0),
   put_right as (
     insert into private.queue_counts as c select w.* from wrong w
-      on conflict (site_id, provider_key, status, currency, code, category) do update
+      on conflict (site_id, provider_key, state, currency, code, category) do update
         set row_count = c.row_count + excluded.row_count,
             value_cents = c.value_cents + excluded.value_cents),
   done as (delete from private.queue_check_counts)

@@ -113,19 +113,20 @@ $$;
 -- claim_due: claim up to p_limit rows of one (site, provider) that a worker may send now, in the
 -- order of the queue: plain rows by claim_plain, the others by hand_out. Starts their batch.
 --   Takes    p_after: see claim_plain.
---   Returns  {claimed, rows, last}.
+--   Returns  {claimed, rows, plain, last}: rows as hand_out gives them, plain as claim_plain does.
 create function private.claim_due(
   p_site_id uuid, p_provider_key text, p_limit int, p_max_attempts int, p_by private.handing,
-  p_after jsonb, out claimed int, out rows json, out last json
+  p_after jsonb, out claimed int, out rows jsonb, out plain json, out last json
 )
 language plpgsql security definer set search_path = ''
 as $$
 declare
   v_due record;
-  v_others int := 0;
-  v_other_rows jsonb := '[]';
+  v_turn int;
   v_plain record;
 begin
+  claimed := 0;
+  rows := '[]';
   if exists (select from private.queue_open q
       where q.site_id = p_site_id and q.provider_key = p_provider_key
         and q.state in ('QUEUED', 'RETRY') and not q.is_plain and q.claim_token is null
@@ -133,22 +134,19 @@ begin
     v_due := private.lock_due(
       p_site_id, p_provider_key, p_limit, p_max_attempts, p_by.transport, false);
     if v_due.row_ids is not null then
-      v_others := case when p_by.action is null then cardinality(v_due.row_ids)
+      v_turn := case when p_by.action is null then cardinality(v_due.row_ids)
         else private.their_turn(p_site_id, p_provider_key, v_due.row_ids, p_limit) end;
       perform private.act(('system', null)::private.actor, 'WORKER_CLAIM');
-      v_other_rows := private.hand_out(v_due.row_ids[1:v_others], v_due.sale_ids[1:v_others],
-        v_due.vias[1:v_others], p_by.token, p_by.name);
-      v_others := jsonb_array_length(v_other_rows);
+      rows := private.hand_out(v_due.row_ids[1:v_turn], v_due.sale_ids[1:v_turn],
+        v_due.vias[1:v_turn], p_by.token, p_by.name);
+      claimed := jsonb_array_length(rows);
     end if;
   end if;
-  claimed := v_others;
-  rows := v_other_rows::json;
-  if p_by.action is not null and v_others < p_limit and p_max_attempts > 0 then
+  if p_by.action is not null and claimed < p_limit and p_max_attempts > 0 then
     v_plain := private.claim_plain(
-      p_site_id, p_provider_key, p_limit - v_others, p_by, p_after, v_others);
+      p_site_id, p_provider_key, p_limit - claimed, p_by, p_after, claimed);
     claimed := claimed + v_plain.claimed;
-    rows := case when v_others > 0 then (v_other_rows || v_plain.rows::jsonb)::json
-      else v_plain.rows end;
+    plain := v_plain.plain;
     last := v_plain.last;
   elsif claimed > 0 then
     perform private.start_batch(p_site_id, p_provider_key, p_by.token, 'seals', claimed);
@@ -156,19 +154,18 @@ begin
 end
 $$;
 
-
 -- claim_offline_conversion_jobs_v2: lease up to p_limit due rows of one (site, provider) to a
 -- worker.
 --   Moves    QUEUED/RETRY -> PROCESSING, of the rows of sendable_queue.
 --   Safe     from many workers at once: whether anything may be sent and who probes are decided
---            under the lock of the health row, and skip locked gives each row to one of them.
+--            under the lock of the provider, and skip locked gives each row to one of them.
 --   Writes   STARTED in the ledger of attempts, with the token as its batch. A probe that finds
 --            nothing gives its lease back.
---   Returns  {token, gate, rows, batch: {credentialsVersion}, last}. The gate is CLOSED or
+--   Returns  {token, gate, rows, plain, batch: {credentialsVersion}, last}. The gate is CLOSED or
 --            HALF_OPEN (the caller probes), or why there are no rows: OPEN, BLOCKED, NOT_CONNECTED,
---            SCRIPT. A row's `via` says which API takes it. At most 1,000 rows. `last` is where
---            the claim ended, for answer_and_claim.
---            As json text: building jsonb took a seventh of a claim.
+--            SCRIPT. The rows are those of `rows` and those of `plain`, by columns: see
+--            claim_plain. A row's `via` says which API takes it. At most 1,000 rows. `last` is
+--            where the claim ended, for settle_and_claim_conversion_jobs.
 --   Callers  service role only.
 create function public.claim_offline_conversion_jobs_v2(
   p_site_id uuid, p_provider_key text, p_limit int,
@@ -180,8 +177,9 @@ declare
   v_token uuid := gen_random_uuid();
   v_gate record;
   v_by private.handing;
-  v_claim record;
-  v_rows json := '[]';
+  v_claimed int;
+  v_rows jsonb := '[]';
+  v_plain json;
   v_last json;
 begin
   select * into v_gate from private.pass_gate(p_site_id, p_provider_key, v_token);
@@ -193,13 +191,12 @@ begin
           on a.site_id = s.id and a.provider_key = p_provider_key and a.conversion_name = n.name
             and a.blocked_at is null
       where s.id = p_site_id;
-    v_claim := private.claim_due(p_site_id, p_provider_key,
-      least(greatest(p_limit, 0), 1000,
-        case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end),
-      p_max_attempts, v_by, null);
-    v_rows := v_claim.rows;
-    v_last := v_claim.last;
-    if v_claim.claimed = 0 and v_gate.gate = 'HALF_OPEN' then
+    select c.* into v_claimed, v_rows, v_plain, v_last
+      from private.claim_due(p_site_id, p_provider_key,
+        least(greatest(p_limit, 0), 1000,
+          case v_gate.gate when 'HALF_OPEN' then v_gate.probe_limit end),
+        p_max_attempts, v_by, null) c;
+    if v_claimed = 0 and v_gate.gate = 'HALF_OPEN' then
       perform private.return_probe(p_site_id, p_provider_key, v_token);
     end if;
   end if;
@@ -207,6 +204,7 @@ begin
     'token', v_token,
     'gate', v_gate.gate,
     'rows', v_rows,
+    'plain', v_plain,
     'batch', json_build_object('credentialsVersion', v_gate.credentials_version),
     'last', v_last);
 end

@@ -55,7 +55,7 @@ begin
         left join private.queue_open q on q.id = i.id;
     v_moved := private.deliver_rows(p_site_id, v_group.ids, v_group.indexes,
       (v_group.transport, v_group.request_id, v_group.verdict, p_first_poll_seconds,
-        p_customer_id)::private.sent, p_token, false, v_by_hand, v_known.after, v_known.is_certain);
+        p_customer_id)::private.sent, p_token, v_by_hand, v_known.after, v_known.is_certain);
     v_count := v_count + v_moved.moved;
     v_rows := v_rows || v_moved.row_ids;
   end loop;

@@ -11,25 +11,19 @@ create type private.sent as (
 
 -- deliver_rows: Google has these rows.
 --   Takes    p_indexes: each row's place in a Data Manager request. p_token: a claim under which
---            the row must have been handed out once; null for any. p_plain: only plain rows that
---            are in flight under p_token. Those need no lock of their sale: whoever changes the
---            sale has made them not plain, or waits for this and then sees what was delivered.
---            All others are locked by the caller, after their sales.
+--            the row must have been handed out once; null for any. The caller has locked the
+--            rows, after their sales.
 --            p_by_hand: what a person entered, else null. p_after: the newest that is known of
---            each row's sale, and p_certain: whether Google kept what was sent; null for plain
---            rows, of which nothing is known and which were sent once.
+--            each row's sale, and p_certain: whether Google kept what was sent.
 --   Moves    any but COMPLETED -> COMPLETED. Clears errors; the row says from now on what was
 --            delivered.
 --   Writes   what was handed out and how, and the request to ask for verdicts.
 --   Safe     beside others: it waits at most 500 ms for a row, and then gives up as a whole
---            (55P03). A claim that was too late for a row holds it for a moment; whoever holds it
---            for longer changes the sale, may wait for our rows in turn, and must not lose. What is
---            no longer plain stays.
---   Returns  how many moved; with p_plain false also their ids.
+--            (55P03), as deliver_plain does.
+--   Returns  how many moved, and their ids.
 create function private.deliver_rows(
   p_site_id uuid, p_ids uuid[], p_indexes int[], p_sent private.sent, p_token uuid,
-  p_plain boolean, p_by_hand public.revenue_snapshots default null,
-  p_after timestamptz[] default null, p_certain boolean[] default null,
+  p_by_hand public.revenue_snapshots, p_after timestamptz[], p_certain boolean[],
   out moved int, out row_ids uuid[]
 )
 language plpgsql security definer set search_path = '' set opsmantik.delivers = 'yes'
@@ -39,25 +33,18 @@ as $$
 declare
   v_now timestamptz := private.current_moment();
   v_is_by_hand boolean := p_sent.transport = 'by_hand';
-  v_reason text := case when p_plain then 'WORKER_SETTLE'
-    else coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED') end;
+  v_reason text := coalesce(nullif(current_setting('opsmantik.reason', true), ''), 'UNSTATED');
   v_kind text := coalesce(nullif(current_setting('opsmantik.actor_kind', true), ''), 'system');
   v_actor uuid := nullif(current_setting('opsmantik.actor_id', true), '')::uuid;
-  -- One line of the ledger for each state that rows leave: plain rows leave one.
-  v_states text[] := '{PROCESSING}';
-  v_lines bigint[] := array[private.next_move_id()];
+  -- One line of the ledger for each state that rows leave.
+  v_states text[] := '{PROCESSING,QUEUED,RETRY,FAILED}';
+  v_lines bigint[] := array(select private.next_move_id() from generate_series(1, 4));
 begin
-  if not p_plain then
-    v_states := '{PROCESSING,QUEUED,RETRY,FAILED}';
-    v_lines := v_lines || array(select private.next_move_id() from generate_series(2, 4));
-  end if;
   with gone as (
     delete from private.queue_open q
       using unnest(p_ids, p_indexes, p_after, p_certain) i (id, index, after, is_certain)
-      where q.id = i.id and q.site_id = p_site_id and case when p_plain
-        then q.is_plain and q.claim_token = p_token
-        else (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
-        end
+      where q.id = i.id and q.site_id = p_site_id
+        and (q.attempt_count > 0 or v_is_by_hand) and (p_token is null or p_token = any (q.claims))
       returning q.*, i.index, i.after, i.is_certain as sent_certainly,
         -- A person entered what the sale is worth; everybody else sends what was handed out.
         coalesce((p_by_hand).id, q.handed_snapshot_id, q.snapshot_id) as sent_snapshot_id,
@@ -70,7 +57,7 @@ begin
         handed_value_cents, handed_values_differ, handed_via, handed_vias_differ,
         may_have_arrived, by_hand_reason, uploaded_at, transport, provider_request_id,
         record_index, is_certain, verdict, verdict_at, created_at, updated_at, claimed_in,
-        delivered_in, channel)
+        claimed_from, delivered_in, channel)
       select g.id, g.site_id, g.sale_id, g.call_id, g.is_plain, g.provider_key,
         g.kind, 'COMPLETED', g.order_id, g.sent_snapshot_id, g.sent_cents, g.currency,
         g.conversion_time, g.conversion_name, g.conversion_action, g.click_expires_at,
@@ -86,27 +73,25 @@ begin
         p_sent.transport, p_sent.request_id, g.index,
         coalesce(g.sent_certainly, true),
         p_sent.verdict, case when p_sent.verdict is not null then v_now end,
-        g.created_at, v_now, g.claimed_in, v_lines[array_position(v_states, g.status)], g.channel
+        g.created_at, v_now, g.claimed_in, g.claimed_from,
+        v_lines[array_position(v_states, g.status)], g.channel
       from gone g),
   sums as materialized (
-    select g.provider_key, g.status, g.currency,
-      case g.status when 'FAILED' then g.provider_error_code else '' end as code,
-      case g.status when 'FAILED' then g.provider_error_category else '' end as category,
-      date_trunc('hour', g.created_at, 'UTC') as hour,
+    select g.provider_key, g.status, g.state, g.currency,
+      case g.state when 'FAILED' then g.provider_error_code else '' end as code,
+      case g.state when 'FAILED' then g.provider_error_category else '' end as category,
+      private.hour_of(g.created_at) as hour,
       count(*) as n, sum(g.value_cents) as value_cents, sum(g.sent_cents) as sent_cents
-    from gone g group by 1, 2, 3, 4, 5, 6),
+    from gone g group by 1, 2, 3, 4, 5, 6, 7),
   counted as (
-    insert into private.queue_count_deltas (site_id, provider_key, status, currency, code,
-        category, row_count, value_cents, hour)
-      select p_site_id, s.provider_key, s.status, s.currency, s.code, s.category, -s.n,
-        -s.value_cents, s.hour from sums s
+    insert into private.queue_count_deltas (site_id, provider_key, state, currency, code,
+        category, row_count, value_cents, hour, outcome_count, outcome_at)
+      select p_site_id, s.provider_key, s.state, s.currency, s.code, s.category, -s.n,
+        -s.value_cents, s.hour, 0, null from sums s
       union all
-      select p_site_id, s.provider_key, 'COMPLETED', s.currency, '', '', s.n, s.sent_cents, s.hour
+      select p_site_id, s.provider_key, 'COMPLETED', s.currency, '', '', s.n, s.sent_cents, s.hour,
+        s.n, v_now
       from sums s),
-  noted as (
-    insert into private.queue_outcome_deltas (site_id, quarter, outcome, code, row_count)
-      select p_site_id, date_bin('15 minutes', v_now, timestamptz '2000-01-01 00:00:00+00'),
-        'COMPLETED', '', sum(s.n) from sums s having sum(s.n) > 0),
   asked as (
     insert into public.provider_requests as r (site_id, request_id, provider_key, pipeline,
         row_count, row_ids, customer_id, sent_at, next_poll_at)
@@ -126,7 +111,6 @@ begin
       select v_lines[array_position(v_states, s.status)], p_site_id, s.status, 'COMPLETED',
         v_reason, v_kind, v_actor, v_now
       from sums s group by s.status)
-  select coalesce(sum(s.n), 0), case when not p_plain then array(select g.id from gone g) end
-    into moved, row_ids from sums s;
+  select coalesce(sum(s.n), 0), array(select g.id from gone g) into moved, row_ids from sums s;
 end
 $$;

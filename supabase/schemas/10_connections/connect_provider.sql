@@ -51,12 +51,12 @@ begin
     p_connection := private.with_seal_action(p_site, p_connection);
   end if;
   perform private.check_connection(p_site, p_connection);
+  perform private.hold_provider(p_site.id, v_provider);
   insert into public.provider_health_state as h (site_id, provider_key, last_version, updated_at)
     values (p_site.id, v_provider, 1, v_now)
     on conflict (site_id, provider_key) do update
       set last_version = h.last_version + 1, quota_until = null, updated_at = excluded.updated_at
     returning h.last_version into v_version;
-  perform private.hold_provider(p_site.id, v_provider);
   insert into public.provider_credentials as c (site_id, provider_key, version, transport, key_id,
       sealed, account, connected_by, connected_at)
     values (p_site.id, v_provider, v_version,

@@ -58,7 +58,7 @@ grant execute on function public.preview_pause(text, timestamptz) to authenticat
 
 -- pause_sending: hands nothing out until then, or goes on now. A pause that stands is replaced.
 --   Takes    p_until, null to go on; p_reason, which the screens show.
---   Safe     against a claim at the same moment: a worker's claim shares the health row's lock, so
+--   Safe     against a claim at the same moment: a worker's claim shares the provider's lock, so
 --            it ends before the pause or sees it; so does a script's, which shares the site's row.
 --   Returns  {ok, pause}: as pause_json.
 --   Refuses  400 VALIDATION_FAILED with the field until or reason.

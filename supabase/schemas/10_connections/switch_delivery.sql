@@ -78,11 +78,11 @@ begin
   if p_to is null or p_to not in ('script', 'api') then
     perform private.refuse_setting('to');
   end if;
-  insert into public.provider_health_state (site_id, provider_key, updated_at)
-    values (v_site.id, 'google_ads', v_now) on conflict do nothing;
   if private.hold_provider(v_site.id, 'google_ads') is null and p_to = 'api' then
     perform private.fail(409, 'NOT_CONNECTED');
   end if;
+  insert into public.provider_health_state (site_id, provider_key, updated_at)
+    values (v_site.id, 'google_ads', v_now) on conflict do nothing;
   if p_to = 'script' then
     perform private.requeue_refused(v_site.id, 'google_ads', private.user_actor());
   end if;

@@ -16,9 +16,9 @@ $$;
 --   Moves    OPEN -> HALF_OPEN when the probe time has come: this caller probes, nobody else.
 --            HALF_OPEN -> OPEN with a new probe time when the probe's lease has run out.
 --   Safe     from many workers at once. While the circuit is closed, claims of seals share the lock
---            of the health row: whoever connects, blocks, switches or opens the circuit waits for
---            them, and they for it, but not for each other. Who may probe, and who claims signals,
---            is decided by one at a time.
+--            of the provider: connecting, blocking, switching and opening the circuit wait for
+--            them, and they for it, but not for each other. Which caller may probe, and which one
+--            claims signals, is decided by one at a time.
 --   Returns  gate CLOSED (claim as many as you like), HALF_OPEN (you probe: at most probe_limit
 --            rows), OPEN, BLOCKED, QUOTA (Google asked us to wait), NOT_CONNECTED (also archived
 --            and unknown sites) or SCRIPT (claim nothing); with CLOSED and HALF_OPEN the
@@ -41,12 +41,12 @@ declare
     where h.site_id = p_site_id and h.provider_key = p_provider_key and h.state = 'CLOSED');
 begin
   if v_is_shared then
-    select h.* into v_health from public.provider_health_state h
-      where h.site_id = p_site_id and h.provider_key = p_provider_key for share;
+    perform pg_advisory_xact_lock_shared(private.provider_lock(p_site_id, p_provider_key));
   else
-    select h.* into v_health from public.provider_health_state h
-      where h.site_id = p_site_id and h.provider_key = p_provider_key for update;
+    perform private.hold_provider(p_site_id, p_provider_key);
   end if;
+  select h.* into v_health from public.provider_health_state h
+    where h.site_id = p_site_id and h.provider_key = p_provider_key;
   -- Read after the lock: connecting, disconnecting, switching and pausing hold it.
   select s.oci_sync_method, private.is_paused(s) into v_method, v_is_paused from public.sites s
     where s.id = p_site_id and s.archived_at is null;
@@ -125,8 +125,9 @@ declare
   v_health public.provider_health_state;
   v_is_mine boolean;
 begin
+  perform private.hold_provider(p_site_id, p_provider_key);
   select h.* into v_health from public.provider_health_state h
-    where h.site_id = p_site_id and h.provider_key = p_provider_key for update;
+    where h.site_id = p_site_id and h.provider_key = p_provider_key;
   v_is_mine := p_batch is null or p_batch = v_health.probe_token;
   update public.provider_health_state h
     set last_success_at = case p_outcome when 'success' then v_now else h.last_success_at end,

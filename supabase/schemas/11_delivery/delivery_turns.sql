@@ -1,5 +1,5 @@
 -- When each (site, provider) was last served, per pipeline. Fair share serves first who waited
--- longest. Apart from the health row: claims only share that one, and must not wait for each other.
+-- longest. Apart from the health row, whose holders claims must not wait for.
 create table private.delivery_turns (
   site_id uuid not null,
   provider_key text not null,

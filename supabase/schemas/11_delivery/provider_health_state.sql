@@ -1,6 +1,6 @@
 -- Providers: the state of a site's API delivery. The credentials, the circuit, the block, the
 -- ledger of attempts and its counters. provider_key is the ad platform; a site has one connection
--- to it. Locks: the health row of the (site, provider) first, then sales by id, then queue rows.
+-- to it. Locks: the (site, provider) first, then its health row, sales by id and queue rows.
 -- Whoever holds a sale already never waits for a health row: it takes hold_provider before the
 -- sales.
 
@@ -44,13 +44,22 @@ create index half_open_circuits on public.provider_health_state (probe_until)
   where state = 'HALF_OPEN';
 alter table public.provider_health_state enable row level security;
 
--- hold_provider: lock the (site, provider) until the transaction ends. Before sales, always.
+-- provider_lock: the number of the lock of a (site, provider). Workers share it for each batch; not
+-- the lock of the health row, since sharing that one is written to the row and to the log. Who
+-- shares it must not take it alone afterwards: two of them would wait for each other. Inlined.
+create function private.provider_lock(p_site_id uuid, p_provider_key text) returns bigint
+language sql immutable
+as $$ select pg_catalog.hashtextextended(p_site_id::text || p_provider_key, 0) $$;
+
+-- hold_provider: lock the (site, provider) until the transaction ends. Before its health row and
+-- before sales, always.
 --   Returns  the version of its credentials; null when it is not connected. Nobody changes them
 --            while the lock is held, so an answer made with another version is known to be old.
 create function private.hold_provider(p_site_id uuid, p_provider_key text) returns int
 language plpgsql security definer set search_path = ''
 as $$
 begin
+  perform pg_advisory_xact_lock(private.provider_lock(p_site_id, p_provider_key));
   perform from public.provider_health_state h
     where h.site_id = p_site_id and h.provider_key = p_provider_key for update;
   return (select c.version from public.provider_credentials c

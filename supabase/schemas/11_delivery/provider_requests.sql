@@ -1,20 +1,18 @@
 -- Accepted Data Manager requests, whose verdicts are polled.
 create table public.provider_requests (
   site_id uuid not null,
-  request_id text not null,
+  request_id private.request_id not null,
   provider_key text not null,
   pipeline private.upload_pipeline not null,
-  row_count int not null,
+  row_count private.row_count not null,
   row_ids uuid[] not null default '{}',            -- of seals: the queue's rows
   customer_id text,                                -- of the account that sent it, where known
   sent_at timestamptz not null,
   next_poll_at timestamptz,
-  poll_count int not null default 0,
+  poll_count private.row_count not null default 0,
   finished_at timestamptz,
   status private.request_status,
-  primary key (site_id, request_id),
-  constraint request_id_is_bounded check (char_length(request_id) between 1 and 256),
-  constraint request_counts_are_not_negative check (row_count >= 0 and poll_count >= 0)
+  primary key (site_id, request_id)
 );
 -- Random ids: compressing them takes time and gains nothing.
 alter table public.provider_requests alter column row_ids set storage external;

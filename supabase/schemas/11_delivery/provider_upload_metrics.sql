@@ -38,7 +38,10 @@ create view public.provider_upload_metrics with (security_invoker = true) as
     from private.upload_metric_totals t
     union all
     select d.site_id, d.provider_key, d.attempts, d.completed, d.failed, d.retry, d.at
-    from private.upload_metric_deltas d) m
+    from private.upload_metric_deltas d
+    union all   -- of batches that arrived whole: see deliver_plain
+    select c.site_id, c.provider_key, c.arrived_tries, c.arrived_tries, 0, 0, c.outcome_at
+    from private.queue_count_deltas c where c.arrived_tries > 0) m
   group by 1, 2;
 
 -- increment_provider_upload_metrics: add to a (site, provider)'s counters.

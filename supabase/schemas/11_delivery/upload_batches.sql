@@ -1,14 +1,4 @@
--- What was STARTED and not FINISHED: the ledger is append-only and grows, this stays small.
-create table private.open_upload_batches (
-  batch_id uuid primary key,
-  site_id uuid not null,
-  provider_key text not null,
-  pipeline private.upload_pipeline not null,
-  claimed_count int not null,
-  started_at timestamptz not null
-);
-create index open_batches_by_age on private.open_upload_batches (started_at);
-alter table private.open_upload_batches enable row level security;
+-- Batches of a worker: see queue_leases for those under way.
 
 -- start_batch: rows were claimed and are about to be sent. Called by the claim, in its transaction,
 -- so a dead worker's batch is always known.
@@ -23,10 +13,13 @@ begin
         claimed_count, created_at)
       values (p_site_id, p_provider_key, p_batch_id, 'STARTED', p_claimed,
         private.current_moment()))
-  insert into private.open_upload_batches (batch_id, site_id, provider_key, pipeline,
-      claimed_count, started_at)
-    values (p_batch_id, p_site_id, p_provider_key, p_pipeline, p_claimed,
-      private.current_moment());
+  insert into private.queue_leases as l (token, site_id, claimed_at, row_ids, provider_key,
+      pipeline, claimed_count)
+    values (p_batch_id, p_site_id, private.current_moment(), '{}', p_provider_key,
+      p_pipeline, p_claimed)
+    on conflict (token) do update   -- hand_out has made it
+      set provider_key = excluded.provider_key, pipeline = excluded.pipeline,
+          claimed_count = excluded.claimed_count;
 end
 $$;
 
@@ -43,18 +36,20 @@ $$;
 create function private.finish_batch(
   p_site_id uuid, p_batch_id uuid, p_batch jsonb, p_completed int, p_failed int, p_retry int
 ) returns boolean
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set enable_seqscan = off   -- as end_leases
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_open private.open_upload_batches;
+  v_open private.queue_leases;
   v_is_current boolean;
 begin
-  delete from private.open_upload_batches o
-    where o.batch_id = p_batch_id and o.site_id = p_site_id returning o.* into v_open;
-  if v_open.batch_id is null then
+  update private.queue_leases l set claimed_count = null
+    where l.token = p_batch_id and l.site_id = p_site_id and l.claimed_count is not null
+    returning l.* into v_open;
+  if v_open.token is null then
     return false;
   end if;
+  perform private.end_leases(array[p_batch_id]);
   v_is_current := private.hold_provider(p_site_id, v_open.provider_key)
     = (p_batch ->> 'credentialsVersion')::int;
   insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
@@ -91,49 +86,6 @@ begin
 end
 $$;
 
--- finish_success: finish_batch for a batch that arrived whole, while the circuit is closed without
--- a failure. The caller shares the lock of the health row, so this does not write to it, but for
--- the time of the last success, at most once a minute and only if nobody else shares it now.
---   Takes    p_is_new: whether that time is due.
---   Returns  whether this call finished it.
-create function private.finish_success(
-  p_site_id uuid, p_provider_key text, p_batch_id uuid, p_batch jsonb, p_completed int,
-  p_is_new boolean
-) returns boolean
-language plpgsql security definer set search_path = ''
-as $$
-declare
-  v_now timestamptz := private.current_moment();
-begin
-  with finished as (
-    delete from private.open_upload_batches o
-      where o.batch_id = p_batch_id and o.site_id = p_site_id returning o.batch_id),
-  over as (
-    delete from private.queue_leases l
-      where l.token = p_batch_id and cardinality(l.row_ids) = p_completed),
-  counted as (
-    insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,
-        retry, at)
-      select p_site_id, p_provider_key, p_completed, p_completed, 0, 0, v_now from finished)
-  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-      completed_count, failed_count, retry_count, duration_ms, provider_request_id, created_at)
-    select p_site_id, p_provider_key, f.batch_id, 'FINISHED', p_completed, 0, 0,
-      (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256), v_now
-    from finished f;
-  if not found then
-    return false;
-  end if;
-  if p_is_new then
-    update public.provider_health_state h set last_success_at = v_now, updated_at = v_now
-      where h.ctid = (
-        select x.ctid from public.provider_health_state x
-        where x.site_id = p_site_id and x.provider_key = p_provider_key
-        for no key update skip locked);
-  end if;
-  return true;
-end
-$$;
-
 -- with_refused_actions: a batch's facts, with the actions that were refused beside their names. A
 -- row keeps the action of its first hand-out, which the name may no longer mean.
 --   Takes    p_refused [{conversionName, action, code}] of the batch's rows that failed.
@@ -157,16 +109,16 @@ language plpgsql security definer set search_path = ''
 as $$
 declare
   v_now timestamptz := private.current_moment();
-  v_ended int;
+  v_tokens uuid[];
   v_reopened int;
 begin
-  with dead as (
-    delete from private.open_upload_batches o
-      where o.batch_id = any (array(
-        select x.batch_id from private.open_upload_batches x
-        where x.started_at <= v_now - p_min_age
-        order by x.started_at limit 2000 for update skip locked))
-      returning o.*),
+  with dead as materialized (
+    select l.token as batch_id, l.site_id, l.provider_key, l.claimed_count
+    from private.queue_leases l
+    where l.claimed_at <= v_now - p_min_age and l.claimed_count is not null
+    order by l.claimed_at limit 2000 for update skip locked),
+  closed as (
+    update private.queue_leases l set claimed_count = null from dead d where l.token = d.batch_id),
   finished as (
     insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
         completed_count, failed_count, retry_count, error_code, error_category, created_at)
@@ -177,7 +129,8 @@ begin
     insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,
         retry, at)
       select d.site_id, d.provider_key, d.claimed_count, 0, 0, d.claimed_count, v_now from dead d)
-  select count(*) into v_ended from dead;
+  select array_agg(d.batch_id) into v_tokens from dead d;
+  perform private.end_leases(v_tokens);
   update public.provider_health_state h
     set state = 'OPEN', next_probe_at = private.next_probe(), probe_token = null,
         probe_until = null, updated_at = v_now
@@ -186,6 +139,7 @@ begin
           order by x.probe_until limit 2000 for update skip locked) t
     where h.site_id = t.site_id and h.provider_key = t.provider_key;
   get diagnostics v_reopened = row_count;
-  return jsonb_build_object('ended', v_ended, 'reopened', v_reopened);
+  return jsonb_build_object(
+    'ended', coalesce(cardinality(v_tokens), 0), 'reopened', v_reopened);
 end
 $$;

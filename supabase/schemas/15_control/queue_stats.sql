@@ -223,8 +223,10 @@ begin
       greatest(
         (select t.created_at from private.queue_moves t
          where t.site_id = site.id order by t.created_at desc limit 1),
-        (select t.created_at from private.queue_batch_moves t
-         where t.site_id = site.id order by t.created_at desc limit 1)) as updated_at,
+        (select d.updated_at from private.queue_delivered d
+         where d.site_id = site.id order by d.updated_at desc limit 1),
+        (select max(l.claimed_at) from private.queue_leases l
+         where l.site_id = site.id and l.row_ids <> '{}')) as updated_at,
       least(
         (select q.created_at from public.offline_conversion_queue q
          where q.site_id = site.id and q.state = 'QUEUED' and q.claim_token is null

@@ -63,8 +63,9 @@ begin
     when p_of in ('leads', 'queue', 'sales') then array[
       private.newest_moments(v_site.id, 'public.sales', 'updated_at'),
       private.newest_moments(v_site.id, 'private.queue_moves', 'created_at'),
-      private.newest_moments(v_site.id, 'private.queue_batch_moves', 'created_at'),
-      private.newest_moments(v_site.id, 'private.queue_delivered', 'verdict_at'),
+      private.newest_moments(v_site.id, 'private.queue_delivered', 'updated_at'),
+      (select string_agg(l.token::text, ' ' order by l.token) from private.queue_leases l
+        where l.site_id = v_site.id and l.row_ids <> '{}'),   -- what is in flight
       case p_of
         when 'leads' then private.newest_moments(v_site.id, 'public.calls', 'updated_at')
         when 'queue' then private.delivery_state(v_site) end]

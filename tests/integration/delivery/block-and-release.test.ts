@@ -87,7 +87,7 @@ async function refusedClaim() {
 }
 
 // Guarantee: an owner who connects in the second in which the old credentials are refused gets all rows back.
-// Mutation: keep_connection that releases before it holds the health row.
+// Mutation: keep_connection that releases before it holds the provider.
 test("connecting while a refusal is written waits for it, ends the block and brings its rows back", async () => {
   const { id, settle } = await refusedClaim();
   const connected = await whileOpen(

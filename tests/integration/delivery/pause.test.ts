@@ -96,7 +96,7 @@ describe("a paused site that sends by API", () => {
     });
   });
 
-  // Guarantee: an owner who pressed Pause is believed at once. Mutation: read the site before the health row's lock in pass_gate.
+  // Guarantee: an owner who pressed Pause is believed at once. Mutation: read the site before the provider's lock in pass_gate.
   test("a claim that began while the pause was being set sees it", async () => {
     await sealLead(app.db.sql, api);
     const seen = await whileOpen(

@@ -1,3 +1,4 @@
+import { NextRequest } from "next/server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { POST as acceptInvitation } from "#app/api/invitations/[invitationId]/accept/route.ts";
 import { POST as declineInvitation } from "#app/api/invitations/[invitationId]/decline/route.ts";
@@ -13,10 +14,11 @@ import { PATCH as updateSite } from "#app/api/sites/[siteId]/route.ts";
 import { POST as createSite } from "#app/api/sites/route.ts";
 import type { SiteId } from "#lib/site.ts";
 import { createPerson, createTeam, handOver, type Person, type Team } from "#tests/fixtures/team.ts";
-import { useAppEnv } from "#tests/support/app-env.ts";
+import { appOrigin, useAppEnv } from "#tests/support/app-env.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.ts";
+import proxy from "../../../proxy.ts";
 
 let db: TestDatabase;
 let gateway: TestGateway;
@@ -238,4 +240,22 @@ test("a key is shown by the answer that makes it, and can be narrowed and revoke
   expect([wider.status, (await wider.json()).code]).toEqual([409, "SCOPE_NOT_HELD"]);
   expect((await narrowTo([])).status).toBe(400);
   expect((await send(revokeKey, asOwner({ method: "DELETE", params: { keyId: made.id } }))).status).toBe(200);
+});
+
+// Guarantee: whoever signs in again stays signed in. A request that was under way meanwhile is refused, and its answer leaves the cookies alone:
+// it took the new session's away, and with it a page that showed a key once.
+// Mutation that breaks it: a guard, or the proxy, without refreshOnly.
+test("a request of a session that has ended is refused and ends no other", async () => {
+  const late = await createPerson(db.sql, "late@routes.test");
+  const cookie = await cookiesOf(gateway, late);
+  await db.sql`delete from auth.sessions where user_id = ${late.id}`;
+  const answer = await send(createSite, { body: newSite, headers: fromOurPage(cookie) });
+  expect(answer.status).toBe(401);
+  expect(answer.headers.get("set-cookie")).toBeNull();
+  // A page refreshes the session once its token is about to expire.
+  const [name = "", value = ""] = cookie.split("=", 2);
+  const session = JSON.parse(Buffer.from(decodeURIComponent(value).replace("base64-", ""), "base64url").toString());
+  const due = `base64-${Buffer.from(JSON.stringify({ ...session, expires_at: 1 })).toString("base64url")}`;
+  const page = await proxy(new NextRequest(new URL("/dashboard", appOrigin), { headers: { cookie: `${name}=${due}` } }));
+  expect(page.headers.get("set-cookie")).toBeNull();
 });

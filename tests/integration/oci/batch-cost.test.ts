@@ -179,3 +179,34 @@ test("signals of a worker: listed, claimed, failed, recovered, sent", async () =
   const sent = { outcome: "COMPLETED", transport: "data_manager", requestId: "req-1" };
   expect(await settle(await claim(41), sent, 42)).toMatchObject({ completed: batch });
 });
+
+// Guarantee: a sweep of thousands costs as much on a connection that changed single rows before. Triggers are planned once, for the first
+// statement, and 8,000 rows compared each with each took a minute.
+// Mutation that breaks it: count_changed_queue_rows or record_queue_moves with nested loops.
+test("many rows changed at once, after one", async () => {
+  const fresh = await watchPlans(db.adminUrl); // its triggers have no plan yet
+  const team = await newTeam(createApiTeam);
+  const [first = "", ...others] = await sealMany(team);
+  const defer = (limit: number, minute: number) =>
+    service(
+      fresh.sql,
+      "defer_offline_conversion_jobs",
+      {
+        p_site_id: team.siteUuid,
+        p_provider_key: "google_ads",
+        p_limit: limit,
+        p_until: minutesLater(minute + 30).toISOString(),
+        p_code: "CIRCUIT_OPEN",
+        p_message: "m",
+        p_jitter_seconds: 0,
+      },
+      minutesLater(minute),
+    );
+  for (let times = 0; times < 6; times++)
+    await act(fresh.sql, { action: "RESET_TO_QUEUED", ids: [first] }, { team, at: minutesLater(times + 1) });
+  expect(others).toHaveLength(batch - 1);
+  const { answer, steps } = await fresh.stepsOf(() => defer(batch, 10));
+  expect(answer).toMatchObject({ deferred: batch });
+  expect(steps.filter(({ name, rows }) => / in [\s\S]*(before|after)_rows/.test(name) && rows > 2 * batch)).toEqual([]);
+  await fresh.sql.end();
+});

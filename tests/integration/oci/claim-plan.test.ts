@@ -69,6 +69,18 @@ test("a claim reads its rows off the index in order, without a sort", async () =
   expect(read).toBeLessThan(6 * limit * 6); // a handful of looks at each row that is claimed
 });
 
+// Guarantee: a transaction that stays open does not slow answers down: dead leases cannot be removed then, and a scan would walk over all of them.
+// Mutation that breaks it: settle_and_claim without "enable_seqscan = off".
+test("an answer finds its lease by the token, however few are alive", async () => {
+  const claimed = await claimForWorker(db.sql, team, { at: minutesLater(50), limit: 1 });
+  await db.sql`analyze private.queue_leases`;
+  const facts = { provider: "google_ads", outcome: "success", credentialsVersion: claimed.batch.credentialsVersion, durationMs: 1 };
+  const { all } = await observe(`select public.settle_and_claim_conversion_jobs('${team.siteUuid}', 'google_ads', '${claimed.token}',
+    '{"transport": "ads_api", "verdict": "CONFIRMED"}', '${JSON.stringify(facts)}')`);
+  const looks = all.filter((node) => node["Relation Name"] === "queue_leases" && node["Node Type"].endsWith("Scan"));
+  expect(new Set(looks.map((node) => node["Node Type"]))).toEqual(new Set(["Index Scan"]));
+});
+
 // Guarantee: the count that shares out a run is true, and what waits for later (all of it, while a circuit is open) costs it nothing.
 // Mutation that breaks it: drop "is true" from sendable_queue, or count with one scan.
 test("groups are counted by reading each due row once, and none that waits for later", async () => {

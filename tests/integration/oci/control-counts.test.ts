@@ -26,10 +26,8 @@ async function fullCount(sql: postgres.Sql) {
     from public.offline_conversion_queue group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6`;
 }
 async function keptCount(sql: postgres.Sql) {
-  return sql`select t.site_id, provider_key, status, currency, code, category, sum(row_count)::text as n, sum(value_cents)::text as cents
-    from (select * from private.queue_counts union all
-      select site_id, provider_key, status, currency, code, category, row_count, value_cents from private.queue_count_deltas) t
-    group by 1, 2, 3, 4, 5, 6 having sum(row_count) <> 0 or sum(value_cents) <> 0 order by 1, 2, 3, 4, 5, 6`;
+  return sql`select s.id as site_id, t.provider_key, t.status, t.currency, t.code, t.category, t.row_count::text as n, t.value_cents::text as cents
+    from public.sites s cross join lateral private.queue_totals(array[s.id]) t order by 1, 2, 3, 4, 5, 6`;
 }
 const plain = (rows: readonly postgres.Row[]) => rows.map((row) => ({ ...row }));
 
@@ -75,8 +73,8 @@ test(`after ${rounds} random moves the kept counts equal a full count`, { timeou
   }
   expect(plain(await keptCount(db.sql))).toEqual(plain(await fullCount(db.sql)));
   expect(await service(db.sql, "reconcile_queue_counts", {}, minutesLater(rounds))).toMatchObject({ drift: 0 });
-  const kept = await db.sql`select outcome, code, sum(row_count)::text as n
-    from (select * from private.queue_outcomes union all select * from private.queue_outcome_deltas) o group by 1, 2 order by 1, 2`;
+  const kept = await db.sql`select o.outcome, o.code, sum(o.row_count)::text as n
+    from public.sites s cross join lateral private.outcomes_since(s.id, '-infinity') o group by 1, 2 order by 1, 2`;
   const written =
     await db.sql`select to_status as outcome, case to_status when 'FAILED' then provider_error_code else '' end as code, count(*)::text as n
     from public.queue_transitions where to_status in ('COMPLETED', 'FAILED', 'RETRY') and from_status <> to_status group by 1, 2 order by 1, 2`;
@@ -130,12 +128,12 @@ test("all sites of a person are summed, and nobody else's", async () => {
 
 // Guarantee: should the figures ever be wrong, the daily count finds it, says by how much, and puts it right.
 test("a wrong figure is found, kept and corrected", async () => {
-  await db.sql`update private.queue_counts set row_count = row_count + 3 where status = 'COMPLETED' and site_id = ${team.siteUuid}`;
+  await db.sql`update private.queue_counts set row_count = row_count + 3 where state = 'COMPLETED' and site_id = ${team.siteUuid}`;
   await service(db.sql, "fold_queue_counts", {});
   expect(await service(db.sql, "reconcile_queue_counts", {})).toMatchObject({ drift: 1 });
   expect(plain(await keptCount(db.sql))).toEqual(plain(await fullCount(db.sql)));
   const [check] = await db.sql`select drift from private.queue_count_checks order by id desc limit 1`;
-  expect(check?.drift).toMatchObject([{ site_id: team.siteUuid, status: "COMPLETED", n: -3 }]);
+  expect(check?.drift).toMatchObject([{ site_id: team.siteUuid, state: "COMPLETED", n: -3 }]);
 });
 
 // Guarantee: a move that is not committed is in no figure, and a fold in the middle of it neither loses it nor counts it early.
@@ -176,7 +174,7 @@ test("a check in steps finds what is wrong and nothing else, while rows move and
   const failure = { p_code: "APPLY_FAILED", p_category: "TRANSIENT", p_message: "w" };
   for (const planted of [0, 5]) {
     await db.sql`insert into private.queue_counts select ${site.siteUuid}, 'google_ads', 'COMPLETED', 'TRY', '', '', ${planted}, 0 where ${planted} > 0
-      on conflict (site_id, provider_key, status, currency, code, category) do update set row_count = private.queue_counts.row_count + ${planted}`;
+      on conflict (site_id, provider_key, state, currency, code, category) do update set row_count = private.queue_counts.row_count + ${planted}`;
     let drift = 0;
     for (let more = true, minute = 1; more; minute++) {
       await claimForScript(db.sql, site, some(), minutesLater(minute));

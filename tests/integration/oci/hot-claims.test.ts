@@ -129,7 +129,8 @@ test("every row in flight is named by its lease, whatever ended or failed in bet
     expect(listed.rows.map(({ id }) => id).toSorted()).toEqual(expected.toSorted());
   };
   const tried = await claimForWorker(db.sql, team, { at: minutesLater(1), limit: 2 });
-  await settleClaim(db.sql, team, tried, { outcome: "RETRY", category: "TRANSIENT", code: "X", message: "w" }, { at: minutesLater(2) });
+  const failure = { outcome: "RETRY", category: "TRANSIENT", code: "X", message: "w" } as const;
+  await settleClaim(db.sql, team, tried, failure, { at: minutesLater(2), batch: { outcome: "definite", durationMs: 1 } });
   await check([]);
   // Rows that are not plain any more and plain ones, under one token.
   const claim = await claimForWorker(db.sql, team, { at: minutesLater(30), limit: 5 });

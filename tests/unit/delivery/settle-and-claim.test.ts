@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { BatchFacts, DeliveryGroup, Pipeline } from "#lib/delivery/pipeline.ts";
+import type { BatchFacts, Claim, DeliveryGroup, Pipeline } from "#lib/delivery/pipeline.ts";
 import { startBudget } from "#lib/delivery/run-budget.ts";
 import { settleAndClaim } from "#lib/delivery/settle-batch.ts";
 import type { UploadResult } from "#lib/providers/port.ts";
@@ -8,14 +8,15 @@ const group = { siteUuid: "site", providerKey: "google_ads" } as unknown as Deli
 const facts: BatchFacts = { provider: "google_ads", outcome: "success", credentialsVersion: 1, durationMs: 1 };
 const done = (id: string): UploadResult => ({ id, status: "COMPLETED", transport: "ads_api", requestId: "r", verdict: "CONFIRMED" });
 const whole = [done("a"), done("b")];
+const jobs = ["a", "b"].map((id) => ({ id })) as Claim["jobs"]; // nothing else of them is asked here
 
 /** A pipeline whose one call answers as told, and which notes what was asked of it. */
 function pipelineThat(answer: () => Promise<{ completed: number; left: number; claim: null }>) {
   const asked: string[] = [];
   const pipeline = {
     name: "seals",
-    settleAndClaim: (_group, { answer: { ids } }) => {
-      asked.push(`both ${ids}`);
+    settleAndClaim: (_group, { answer: { rows } }) => {
+      asked.push(`both ${rows ? rows.ids : "as claimed"}`);
       return answer();
     },
     settle: async (_group, _token, results) => {
@@ -24,26 +25,49 @@ function pipelineThat(answer: () => Promise<{ completed: number; left: number; c
     },
   } as Partial<Pipeline> as Pipeline; // it neither lists, claims nor defers
   const run = (results: UploadResult[], change: Partial<BatchFacts> = {}) =>
-    settleAndClaim(pipeline, group, "token", {
-      results,
-      facts: { ...facts, ...change },
-      budget: startBudget(60_000),
-      limit: 10,
-      after: null,
-    });
+    settleAndClaim(
+      pipeline,
+      group,
+      { token: "token", jobs },
+      {
+        results,
+        facts: { ...facts, ...change },
+        budget: startBudget(60_000),
+        limit: 10,
+        after: null,
+      },
+    );
   return { asked, run };
 }
 
 test("a batch that arrived whole is one call", async () => {
   const { asked, run } = pipelineThat(async () => ({ completed: 2, left: 0, claim: null }));
   expect(await run(whole)).toEqual({ settled: { completed: 2, failed: 0, retried: 0 }, claim: null });
-  expect(asked).toEqual(["both a,b"]);
+  expect(asked).toEqual(["both as claimed"]);
+});
+
+// Guarantee: rows are named unless they are all of the claim, each in its place: a verdict finds its row by the place.
+// Mutation that breaks it: leave out the comparison of places.
+test.each<[string, UploadResult[]]>([
+  ["another order", [done("b"), done("a")]],
+  [
+    "other places",
+    [
+      { ...done("a"), recordIndex: 1 },
+      { ...done("b"), recordIndex: 0 },
+    ],
+  ],
+  ["not all", [done("a")]],
+])("rows are named: %s", async (_name, results) => {
+  const { asked, run } = pipelineThat(async () => ({ completed: results.length, left: 0, claim: null }));
+  await run(results);
+  expect(asked).toEqual([`both ${results.map(({ id }) => id)}`]);
 });
 
 test("what the call leaves is settled, and counted with what it settled", async () => {
   const { asked, run } = pipelineThat(async () => ({ completed: 1, left: 1, claim: null }));
   expect(await run(whole)).toEqual({ settled: { completed: 2, failed: 0, retried: 0 }, isLost: false });
-  expect(asked).toEqual(["both a,b", "settle a,b"]);
+  expect(asked).toEqual(["both as claimed", "settle a,b"]);
 });
 
 // Guarantee: a lost answer may have claimed rows that nobody sends; claiming more would strand batch after batch. Mutation: leave isLost out.
@@ -52,7 +76,7 @@ test("a call without an answer is settled again and ends the group's turn", asyn
     throw new Error("no answer in 15000 ms");
   });
   expect(await run(whole)).toMatchObject({ settled: { completed: 1 }, isLost: true });
-  expect(asked).toEqual(["both a,b", "settle a,b"]);
+  expect(asked).toEqual(["both as claimed", "settle a,b"]);
 });
 
 test.each<[string, UploadResult[], Partial<BatchFacts>]>([
