@@ -1,6 +1,6 @@
 import { refused } from "./install.ts";
 import { forgetPage } from "./page.ts";
-import { forget, load, stored } from "./store.ts";
+import { forget, load, stored, withoutClicks } from "./store.ts";
 
 /** What the visitor agreed to; undefined where the site has no consent manager. */
 export let scopes: string[] | undefined;
@@ -38,11 +38,4 @@ export function leave(): void {
   forgetPage();
 }
 
-/** Ad click ids are marketing data wherever they stand: in addresses, and in events written as JSON. */
-export function withoutClicks(text: string): string {
-  return text.replace(/(clid|braid)(=|%3D|":")[^&#%"]*/gi, "$1$2");
-}
-
-export function bounded(url: string): string {
-  return (marketing ? url : withoutClicks(url)).slice(0, 2048);
-}
+export const bounded = (url: string) => (marketing ? url : withoutClicks(url)).slice(0, 2048);

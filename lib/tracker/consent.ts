@@ -1,7 +1,7 @@
-import { active, allow, bounded, marketing, withoutClicks, withoutMarketing } from "./allowed.ts";
+import { active, allow, bounded, marketing, withoutMarketing } from "./allowed.ts";
 import { forgetPage, shownPage } from "./page.ts";
 import { flush } from "./send.ts";
-import { erase, load, save, stored } from "./store.ts";
+import { erase, keep, load, save, stored } from "./store.ts";
 import { reportView, viewPage } from "./track.ts";
 import { keepVisit } from "./visit.ts";
 
@@ -15,19 +15,17 @@ export function consent(granted?: string[], isDefault?: boolean): void {
   allow(granted, isDecision);
   if (isDecision && stored.v && !(active && (marketing || stored.k))) {
     // The server must learn of a withdrawal. A newer choice of the same visitor includes the older one.
-    stored.c = [
-      ...(stored.c || []).filter(({ fp }) => fp !== stored.v).slice(-99),
-      { fp: stored.v, consent_scopes: granted, t: Date.now(), u: bounded(shownPage()) },
-    ];
+    stored.c = (stored.c || [])
+      .filter(({ fp }) => fp !== stored.v)
+      .slice(-99)
+      .concat({ fp: stored.v, consent_scopes: granted, t: Date.now(), u: bounded(shownPage()) });
     flush();
   }
   if (active) {
     if (isDecision) {
       stored.k = !marketing;
-      if (!marketing) {
-        stored.g = null;
-        stored.q = JSON.parse(withoutClicks(JSON.stringify(stored.q)));
-      }
+      if (!marketing) stored.g = null;
+      keep(stored.q);
     }
     keepVisit();
     save();
@@ -59,9 +57,8 @@ export function followConsentMode(): void {
     if (analytics) consent(ads ? ["analytics", "marketing"] : withoutMarketing, !(isUpdate && ad_storage));
     else if (isUpdate && analytics_storage) consent([]);
   };
-  const host = window as { dataLayer?: ConsentCommand[] };
-  const layer = host.dataLayer || [];
-  host.dataLayer = layer;
+  // biome-ignore lint/suspicious/noAssignInExpressions: shorter, and every visitor downloads it.
+  const layer = ((window as { dataLayer?: ConsentCommand[] }).dataLayer ||= []);
   const { push } = layer;
   layer.forEach(hear);
   layer.push = (...entries) => {

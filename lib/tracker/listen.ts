@@ -75,8 +75,8 @@ export function listen(): void {
     viewPage();
     send();
   });
-  on("pageshow", (event) => {
-    if (event.persisted) {
+  on("pageshow", ({ persisted }) => {
+    if (persisted) {
       // From the browser's cache, where a page gets no storage events.
       load();
       if (!stored.v) leave();
@@ -92,7 +92,7 @@ export function listen(): void {
     const original = history[method];
     history[method] = (...args) => {
       original.apply(history, args);
-      if (method === "replaceState") tidyPage();
+      if (method[0] === "r") tidyPage();
       viewSoon();
     };
   }

@@ -2,12 +2,10 @@
 export let page = "";
 export let referrer = document.referrer;
 /** What counts once per page and has been counted. */
-let counted: Record<string | number, boolean> = {};
+let counted: Record<string | number, 1> = {};
 
 /** The address without its fragment, which may hold secrets, unless the fragment is the route. */
-export function shownPage(): string {
-  return location.href.split(/#(?![/!])/)[0] as string;
-}
+export const shownPage = () => location.href.split(/#(?![/!])/)[0] as string;
 
 /** Another page is shown, on which nothing has been counted. */
 export function turnPage(shown: string): void {
@@ -27,8 +25,5 @@ export function forgetPage(): void {
   page = "";
 }
 
-export function firstOnPage(what: string | number): boolean {
-  const first = !counted[what];
-  counted[what] = true;
-  return first;
-}
+// biome-ignore lint/suspicious/noAssignInExpressions: shorter, and every visitor downloads it.
+export const firstOnPage = (what: string | number) => !counted[what] && (counted[what] = 1);

@@ -7,5 +7,5 @@ export const trackerVersion = 2;
  */
 export const releasedIntegrity: Record<number, string> = {
   1: "sha384-5tik8bpY/K++ZsvQHOR5KmiFY4HauzPyr02JIrEZHVXLKJepULGZPb6gvMyUmg/Y",
-  2: "sha384-dSdIxPIdBP3jfC9r0nYPX+g8sy0sCBUSUqCRaNnWqw5EwQA2XPbgWh+JXxa7KXmQ",
+  2: "sha384-kS7JrOF3eZdCxTYdmnR+3re4ZW8SPRR8F866JlHEU9XABvzIXQ2eJYN6Xv4gPnpq",
 };

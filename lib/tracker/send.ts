@@ -1,21 +1,20 @@
 import { active } from "./allowed.ts";
 import { endpoint, site } from "./install.ts";
 import { trackerVersion } from "./releases.ts";
-import { dayMs, load, save, stored, storeKey } from "./store.ts";
+import { dayMs, keep, load, save, stored, storeKey, type TrackedEvent } from "./store.ts";
 
-const path = "/api/sync";
 const batchMax = 20;
 // Browsers allow 64 KiB for requests that outlive the page, and a character takes up to three bytes.
 const batchMaxChars = 2e4;
 
-/** The ids of events that this page is sending. */
-let inFlight = "";
+/** What this page recorded. */
+export const own: TrackedEvent[] = [];
+/** The ids of what this page is sending, or has sent with success. */
+let sent = "";
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** A text body and no extra header: a request without a preflight. To another origin it carries no cookies. */
-export function post(path: string, body: string): Promise<Response> {
-  return fetch(endpoint(path), { method: "POST", body, keepalive: true });
-}
+export const post = (path: string, body: string) => fetch(endpoint(path), { method: "POST", body, keepalive: true });
 
 export function flushSoon(delayMs: number): void {
   timer ||= setTimeout(flush, delayMs);
@@ -37,11 +36,14 @@ export async function send(turn?: unknown): Promise<unknown> {
   // events stay queued, and the next page learns that the server has them.
   const beacon = !(turn || "keepalive" in Request.prototype);
   load();
+  // Browsers report writes to other tabs late, so another tab may have overwritten this page's newest events. Events of an earlier visitor belong
+  // to a consent that was withdrawn.
+  keep(stored.q.concat(own.slice(-batchMax).filter((event) => event.meta.fp === stored.v && !JSON.stringify(stored).includes(event.eid))));
   const now = Date.now();
   const waitMs = (stored.w as number) - now;
   // Choices are sent before events, and without consent only choices are sent.
   const choice = stored.c?.[0];
-  const batch = stored.q.filter((event) => beacon || !inFlight.includes(event.eid)).slice(0, batchMax);
+  const batch = stored.q.filter((event) => beacon || !sent.includes(event.eid)).slice(0, batchMax);
   while (batch[1] && JSON.stringify(batch).length > batchMaxChars) batch.pop();
   if (!choice && !(active && batch[0])) return;
   // More than a day means that the clock was wrong.
@@ -49,15 +51,15 @@ export async function send(turn?: unknown): Promise<unknown> {
 
   const aged = <Item extends { t: number }>(item: Item) => ({ ...item, t: now - item.t });
   const body = JSON.stringify({ s: site, v: trackerVersion, ...(choice ? aged(choice) : { events: batch.map(aged) }) });
-  if (beacon) return navigator.sendBeacon(endpoint(path), body);
-  const ids = choice ? [choice.fp + choice.t] : batch.map((event) => event.eid);
+  if (beacon) return navigator.sendBeacon(endpoint("/api/sync"), body);
+  const ids = choice ? [choice.fp + choice.t] : batch.map(({ eid }) => eid);
 
   let status = 500; // no answer is no better than a failure
   let pauseSeconds = 0;
   let done = ids;
-  inFlight += ids;
+  sent += ids;
   try {
-    const response = await post(path, body);
+    const response = await post("/api/sync", body);
     status = response.status;
     pauseSeconds = Math.min(+(response.headers.get("retry-after") as string) || (status === 429 ? 600 : 0), 8e4);
     const { results } = await response.json();
@@ -66,12 +68,13 @@ export async function send(turn?: unknown): Promise<unknown> {
   } catch {
     // The network failed, or the answer is one without results.
   }
-  inFlight = inFlight.replace(`${ids}`, "");
+  sent = sent.replace(`${ids}`, "");
   // Where consent was withdrawn meanwhile, no visitor is stored, and save() writes choices alone.
   load();
   if (!pauseSeconds && status < 500) {
     stored.q = stored.q.filter((event) => !done.includes(event.eid));
     stored.c = stored.c?.filter(({ fp, t }) => !done.includes(fp + t));
+    sent += done;
     stored.n = stored.w = 0;
   } else {
     // Without a pause: 1-2 s, 2-4 s, … 2-4 min.

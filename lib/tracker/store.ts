@@ -1,7 +1,7 @@
 import { site } from "./install.ts";
 
 /** One event as the server takes it; `t` is when it happened and becomes its age in milliseconds when it is sent. */
-interface TrackedEvent {
+export interface TrackedEvent {
   eid: string;
   t: number;
   sid: string | undefined;
@@ -59,9 +59,20 @@ export function load(): void {
   } catch {
     // The copy in memory stays in use.
   }
-  // A day is as long as the server is asked to take an event; one from far in the future had a wrong clock.
-  stored.q = (stored.q || []).filter((event) => Math.abs(Date.now() - event.t) < dayMs);
+  keep(stored.q || []);
 }
+
+/**
+ * A day is as long as the server is asked to take an event; one from far in the future had a wrong clock. After a refusal of marketing, in
+ * whichever tab, no click id waits.
+ */
+export function keep(events: TrackedEvent[]): void {
+  stored.q = events.filter((event) => Math.abs(Date.now() - event.t) < dayMs);
+  if (stored.k) stored.q = JSON.parse(withoutClicks(JSON.stringify(stored.q)));
+}
+
+/** Ad click ids are marketing data wherever they stand: in addresses, and in events written as JSON. */
+export const withoutClicks = (text: string) => text.replace(/(clid|braid)(=|%3D|":")[^&#%"]*/gi, "$1$2");
 
 /** To be called right after load() and an edit, so that another tab's events are not overwritten. Without a visitor and a choice nothing stays. */
 export function save(): void {

@@ -2,7 +2,7 @@ import { isLeadAction } from "#lib/channels.ts";
 import { active, bounded, marketing, reload, scopes } from "./allowed.ts";
 import { reportsViews, site } from "./install.ts";
 import { firstOnPage, page, referrer, shownPage, turnPage } from "./page.ts";
-import { flush, flushSoon, post } from "./send.ts";
+import { flush, flushSoon, own, post } from "./send.ts";
 import { save, stored } from "./store.ts";
 import { keepVisit, readAddress } from "./visit.ts";
 
@@ -30,31 +30,30 @@ export function track(ea: string, el?: unknown, ev?: number): void {
   }
   keepVisit();
   const { cts, ...click } = (marketing && stored.g) || ({} as Record<string, unknown>);
-  stored.q = [
-    ...stored.q,
-    {
-      eid,
-      t: stored.a as number,
-      sid: stored.s,
-      u: bounded(page),
-      r: bounded(referrer),
-      ec: converts ? "conversion" : "interaction",
-      ea,
-      el: `${el || ""}`.slice(0, 255),
-      // No number becomes null in JSON.
-      ev: +(ev as number),
-      meta: {
-        fp: stored.v,
-        ...stored.m,
-        ...click,
-        sw: screen.width,
-        sh: screen.height,
-        lan: navigator.language,
-        intent_stamp: converts ? eid : undefined,
-      },
-      consent_scopes: scopes,
+  const event = {
+    eid,
+    t: stored.a as number,
+    sid: stored.s,
+    u: bounded(page),
+    r: bounded(referrer),
+    ec: converts ? "conversion" : "interaction",
+    ea,
+    el: `${el || ""}`.slice(0, 255),
+    // No number becomes null in JSON.
+    ev: +(ev as number),
+    meta: {
+      fp: stored.v,
+      ...stored.m,
+      ...click,
+      sw: screen.width,
+      sh: screen.height,
+      lan: navigator.language,
+      intent_stamp: converts ? eid : undefined,
     },
-  ].slice(-queueMax);
+    consent_scopes: scopes,
+  };
+  own.push(event);
+  stored.q = stored.q.concat(event).slice(-queueMax);
   save();
   // A lead is worth a request of its own: the visitor may be gone in a second.
   if (converts) flush();

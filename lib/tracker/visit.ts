@@ -11,7 +11,7 @@ let landedUtm: Record<string, string> | null;
 export function readAddress(): void {
   new URLSearchParams(location.href.replace(/[?#]/g, "&")).forEach((value, key) => {
     const bounded = value.slice(0, 512);
-    if (/^(gclid|[gw]braid)=./.test(`${key}=${value}`)) landedClick = { ...landedClick, [key]: bounded };
+    if (value && /^(gclid|[gw]braid)$/.test(key)) landedClick = { ...landedClick, [key]: bounded };
     if (/^utm_/.test(key)) landedUtm = { ...landedUtm, [key]: bounded };
   });
 }

@@ -76,6 +76,36 @@ test("two tabs never send the same event at the same time", async ({ page, conte
   await expect.poll(() => new Set(site.events("phone_call").map(({ eid }) => eid)).size).toBe(1);
 });
 
+/** Records an event and puts the stored text back, as a tab does that has not heard of the event yet. */
+function overwritten(page: Page, name: string, change: Record<string, unknown> = {}): Promise<void> {
+  return page.evaluate(
+    ([key, event, edit]) => {
+      const before = JSON.stringify({ ...JSON.parse(localStorage.getItem(key) as string), ...edit });
+      om("event", event);
+      localStorage.setItem(key, before);
+    },
+    [`om_0123456789abcdef0123456789abcdef`, name, change] as const,
+  );
+}
+
+// Guarantee: a lead recorded in one tab survives what another tab stores in the same moment. Mutation: send only what storage holds.
+test("an event that another tab overwrote in storage is sent, and no click id after a refusal in that tab", async ({ page, site }) => {
+  await page.goto(`${site.url}/?gclid=click-1`);
+  await site.settled(page);
+  await overwritten(page, "overwritten");
+  await site.settled(page);
+  expect(site.events("overwritten").map(({ meta }) => meta.gclid)).toEqual(["click-1"]);
+  await overwritten(page, "refused", { k: true, g: null });
+  await site.settled(page);
+  expect(site.events("refused").map(({ u, meta }) => [u, meta.gclid])).toEqual([[`${site.url}/?gclid=`, ""]]);
+  // After everything was withdrawn, what the earlier visitor did is not sent under the next one's consent.
+  const fp = site.events().at(-1)?.meta.fp;
+  await overwritten(page, "withdrawn", { v: "another-visitor" });
+  await site.settled(page);
+  expect(site.events("withdrawn")).toEqual([]);
+  expect(site.events().at(-1)?.meta.fp).not.toBe(fp);
+});
+
 // Guarantee: in a browser that stores nothing the page works and its leads still arrive.
 for (const { name, block } of [
   {
