@@ -54,14 +54,15 @@ async function copySeal(sql: postgres.Sql, pattern: Sealed, rows: number): Promi
       select m.sale_id, s.site_id, m.call_id, s.status, s.version, 'om_' || replace(m.sale_id::text, '-', ''), s.amount_cents, s.currency, s.value_source,
         m.at, 'Cj0K' || m.call_id, m.at, m.at, m.at
       from made m, public.sales s where s.id = ${pattern.saleId}`;
-    await tx`insert into public.offline_conversion_queue (id, site_id, sale_id, call_id, kind, state, order_id, snapshot_id, value_cents, currency,
+    await tx`insert into public.offline_conversion_queue (id, site_id, sale_id, call_id, kind, state, status, tries, order_id, snapshot_id, value_cents, currency,
           conversion_time, click_expires_at, not_before, next_retry_at, attempt_count, claimed_at, claim_token, last_error, provider_error_code,
           provider_error_category, provider_request_id, uploaded_at, transport, created_at, updated_at, channel, conversion_name)
       select m.queue_id, q.site_id, m.sale_id, m.call_id, case when m.luck > 0.999 then 'RETRACT' when m.luck > 0.99 then 'RESTATE' else 'CONVERSION' end,
-        case m.status when 'PROCESSING' then 'RETRY' else m.status end, 'om_' || replace(m.sale_id::text, '-', ''), q.snapshot_id, case when m.luck > 0.999 then 0 else 100 + floor(power(random(), 4) * 5000000)::bigint end,
+        case m.status when 'PROCESSING' then 'RETRY' else m.status end, m.status,
+        m.attempts - (m.status = 'PROCESSING')::int, 'om_' || replace(m.sale_id::text, '-', ''), q.snapshot_id, case when m.luck > 0.999 then 0 else 100 + floor(power(random(), 4) * 5000000)::bigint end,
         q.currency, m.at, m.at + interval '90 days', m.at + case when m.luck < 0.1 then interval '91 days' else interval '0' end,
         case when m.status = 'RETRY' then now() + random() * interval '1 hour' end,
-        case when m.status = 'QUEUED' then 0 else 1 + floor(power(random(), 6) * 5)::int end,
+        m.attempts,
         case when m.status = 'PROCESSING' then now() - random() * interval '20 minutes' end, case when m.status = 'PROCESSING' then gen_random_uuid() end,
         case when m.status in ('FAILED', 'RETRY') then 'words' end,
         case when m.status in ('FAILED', 'RETRY') then (array['INTERNAL_ERROR','MAX_ATTEMPTS','UNPARSEABLE_GCLID','EXPIRED_EVENT','CLICK_EXPIRED','MANUAL_FAIL',
@@ -71,8 +72,9 @@ async function copySeal(sql: postgres.Sql, pattern: Sealed, rows: number): Promi
         case when m.status = 'COMPLETED' then 'req_' || m.n end, case when m.status = 'COMPLETED' then m.at + interval '10 minutes' end,
         case when m.status = 'COMPLETED' then 'script' end, m.at, least(m.at + random() * interval '6 hours', now()), case when m.luck < 0.8 then 'phone' when m.luck < 0.998 then 'whatsapp' else 'form' end,
         'OpsMantik_V5_DEMIR_MUHUR'
-      from (select x.*, case when x.share < 0.92 then 'COMPLETED' when x.share < 0.97 then 'FAILED' when x.share < 0.98 then 'RETRY'
-              when x.share < 0.999 then 'QUEUED' else 'PROCESSING' end as status from made x) m, public.offline_conversion_queue q
+      from (select y.*, case when y.status = 'QUEUED' then 0 else 1 + floor(power(random(), 6) * 5)::int end as attempts
+        from (select x.*, case when x.share < 0.92 then 'COMPLETED' when x.share < 0.97 then 'FAILED' when x.share < 0.98 then 'RETRY'
+              when x.share < 0.999 then 'QUEUED' else 'PROCESSING' end as status from made x) y) m, public.offline_conversion_queue q
       where q.id = ${pattern.id}`;
     await tx`insert into private.queue_leases select claim_token, site_id, claimed_at, array[id] from private.queue_open where claim_token is not null`;
   });

@@ -138,10 +138,10 @@ async function actOnRows(sql: postgres.Sql, team: Team): Promise<void> {
   );
   const claim = (
     tx: postgres.TransactionSql,
-  ) => tx`update public.offline_conversion_queue q set claimed_at = now(), claim_token = gen_random_uuid(),
+  ) => tx`update public.offline_conversion_queue q set status = 'PROCESSING', claimed_at = now(), claim_token = gen_random_uuid(),
     attempt_count = q.attempt_count + 1, conversion_name = coalesce(q.conversion_name, 'seal') where q.id in (select x.id from public.offline_conversion_queue x
     where x.site_id = ${team.siteUuid} and x.provider_key = 'google_ads' and x.state in ('QUEUED', 'RETRY') and x.claim_token is null
-    and x.eligible_at <= now() order by x.eligible_at, x.created_at, x.id limit 500 for update skip locked)`;
+    and coalesce(x.next_retry_at, '-infinity') <= now() order by coalesce(x.next_retry_at, '-infinity'), x.created_at, x.id limit 500 for update skip locked)`;
   for (const without of [false, true]) {
     if (without)
       await sql`drop index private.queue_rows_by_status, private.queue_rows_by_change, private.queue_rows_by_channel,

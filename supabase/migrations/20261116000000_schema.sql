@@ -5466,6 +5466,7 @@ begin
   perform private.act(p_actor, 'SEAL');
   update public.offline_conversion_queue q
     set state = 'QUEUED',
+        status = 'QUEUED',
         next_retry_at = null,
         attempt_base = q.attempt_count,
         provider_error_code = null,
@@ -6791,7 +6792,7 @@ create function private.close_waiting(
 language sql security definer set search_path = ''
 as $$
   update public.offline_conversion_queue q
-    set state = 'FAILED', next_retry_at = null, last_error = p_message,
+    set state = 'FAILED', status = 'FAILED', next_retry_at = null, last_error = p_message,
         provider_error_code = p_code,
         provider_error_category =
           case p_code when 'ADJUSTMENT_EXPIRED' then 'VALIDATION' else 'DETERMINISTIC_SKIP' end,
@@ -6826,14 +6827,15 @@ as $$
       'attemptCount', t.attempt_count)
     order by t.eligible_at, t.created_at, t.id), '[]')
   from (
-    select q.* from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
+    select q.*, coalesce(q.next_retry_at, '-infinity') as eligible_at
+    from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
     where q.site_id = p_site_id and q.provider_key = 'google_ads'
       and q.state = any (private.waiting_states()) and q.claim_token is null
       and (s.seal_status = 'sealed' or q.kind = 'RETRACT')
       and q.not_before <= private.current_moment()
-      and q.eligible_at <= private.current_moment()
+      and coalesce(q.next_retry_at, '-infinity') <= private.current_moment()
       and q.click_expires_at > private.current_moment()
-    order by q.eligible_at, q.created_at, q.id
+    order by coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id
     limit least(greatest(p_limit, 1), 1000)) t
 $$;
 
@@ -6927,14 +6929,11 @@ create table public.offline_conversion_queue (
   conversion_time timestamptz not null,
   click_expires_at timestamptz not null,
   not_before timestamptz not null,
-  eligible_at timestamptz not null
-    generated always as (coalesce(next_retry_at, '-infinity')) stored,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   attempt_base private.row_count not null default 0,
   free_waits private.free_waits not null default 0,
-  tries int not null generated always as (
-    case when claim_token is null then attempt_count else attempt_count - 1 end) stored,
+  tries int not null default 0,
   is_plain boolean not null default false,
   may_have_arrived boolean not null default false,
   is_certain boolean not null default true,
@@ -6977,8 +6976,7 @@ create table public.offline_conversion_queue (
   conversion_name text,
   conversion_action text,
   claims uuid[] not null default '{}',
-  status text not null
-    generated always as (case when claim_token is null then state else 'PROCESSING' end) stored
+  status text not null default 'QUEUED'
 ) partition by list (state);
 
 -- 08_queue/queue_delivered.sql
@@ -7133,8 +7131,8 @@ begin
     -- The row of a sale that was cancelled and sealed again is queued again: the same conversion
     -- with the same order id.
     update public.offline_conversion_queue q
-      set state = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents,
-          next_retry_at = null, attempt_base = q.attempt_count,
+      set state = 'QUEUED', status = 'QUEUED', snapshot_id = v_newest.id,
+          value_cents = v_newest.amount_cents, next_retry_at = null, attempt_base = q.attempt_count,
           provider_error_code = null, provider_error_category = null, last_error = null,
           updated_at = v_now,
           not_before = greatest(q.not_before, v_now + (
@@ -7370,7 +7368,8 @@ begin
     when v_row.status in ('FAILED', 'RETRY') then 'RETRY_SELECTED'
     else 'RESET_TO_QUEUED' end);
   update public.offline_conversion_queue q
-    set state = v_to, claimed_at = null, claim_token = null, next_retry_at = null,
+    set state = v_to, status = v_to, tries = q.attempt_count, claimed_at = null,
+        claim_token = null, next_retry_at = null,
         updated_at = v_now, is_plain = q.is_plain and q.attempt_count = 0,
         attempt_base = case v_to when 'QUEUED' then q.attempt_count else q.attempt_base end,
         may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING',
@@ -7428,6 +7427,10 @@ declare
           or n.claim_token is null and n.state <> 'COMPLETED' and n.attempt_count > 0 and n.is_plain
           or n.claim_token is not null and n.state not in ('QUEUED', 'RETRY')
         then 'processing_rows_have_a_claim'
+      when n.status <> case when n.claim_token is null then n.state else 'PROCESSING' end
+        then 'status_is_the_state_and_the_claim'
+      when n.state <> 'COMPLETED' and n.tries <> n.attempt_count - (n.claim_token is not null)::int
+        then 'tries_are_the_claims_that_ended'
       when n.attempt_count < n.attempt_base then 'attempts_only_grow'
       when n.conversion_name is null and (n.kind <> 'CONVERSION' or n.attempt_count > 0)
         then 'handed_out_rows_have_a_name' end as broken
@@ -8004,12 +8007,13 @@ begin
     select q.id, q.sale_id from private.queue_open q
     where q.id = any (p_ids) and q.site_id = p_site_id and not v_is_paused
       and q.state = any (private.waiting_states()) and q.claim_token is null
-      and q.kind = 'CONVERSION' and q.not_before <= v_now and q.eligible_at <= v_now
+      and q.kind = 'CONVERSION' and q.not_before <= v_now
+      and coalesce(q.next_retry_at, '-infinity') <= v_now
       and q.click_expires_at > v_now
       and q.attempt_count - q.attempt_base < p_max_attempts
       and not exists (select from private.held_sales h
         where h.sale_id = q.sale_id and h.provider_key = q.provider_key)
-    order by q.eligible_at, q.created_at, q.id
+    order by coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id
     for update skip locked) t;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_EXPORT');
   return jsonb_build_object('token', v_token,
@@ -8053,15 +8057,19 @@ language sql stable security definer set search_path = ''
 as $$
   select count(*) from (
     select t.is_plain from (
-      (select true as is_plain, q.eligible_at, q.created_at, q.id from private.queue_open q
+      (select true as is_plain, coalesce(q.next_retry_at, '-infinity') as eligible_at,
+         q.created_at, q.id
+       from private.queue_open q
        where q.site_id = p_site_id and q.provider_key = p_provider_key
          and q.state in ('QUEUED', 'RETRY') and q.claim_token is null
          and q.is_plain
-         and q.eligible_at <= private.current_moment() and q.not_before <= private.current_moment()
+         and coalesce(q.next_retry_at, '-infinity') <= private.current_moment()
+         and q.not_before <= private.current_moment()
          and q.click_expires_at > private.current_moment()
-       order by q.eligible_at, q.created_at, q.id limit p_limit)
+       order by coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id limit p_limit)
       union all
-      select false, q.eligible_at, q.created_at, q.id from private.queue_open q
+      select false, coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id
+      from private.queue_open q
       where q.id = any (p_row_ids)) t
     order by t.eligible_at, t.created_at, t.id limit p_limit) first
   where not first.is_plain
@@ -8093,7 +8101,7 @@ begin
   if exists (select from private.queue_open q
       where q.site_id = p_site_id and q.provider_key = p_provider_key
         and q.state in ('QUEUED', 'RETRY') and not q.is_plain and q.claim_token is null
-        and q.eligible_at <= private.current_moment()) then
+        and coalesce(q.next_retry_at, '-infinity') <= private.current_moment()) then
     v_due := private.lock_due(
       p_site_id, p_provider_key, p_limit, p_max_attempts, p_by.transport, false);
     if v_due.row_ids is not null then
@@ -8166,7 +8174,7 @@ create function private.claim_plain(
 )
 language plpgsql security definer set search_path = ''
   set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off
-  set enable_seqscan = off
+  set enable_seqscan = off set enable_memoize = off
 as $$
 declare
   v_now timestamptz := private.current_moment();
@@ -8180,9 +8188,12 @@ declare
     'attemptCount', 1, 'mayHaveArrived', false);
   v_left uuid[];
 begin
-  with due as materialized (   -- once per row: a salt is drawn, a number is hashed
+  -- Materialized: once per row a salt is drawn and a number hashed. In the order of the index, since
+  -- nothing here hashes or sorts; if it ever were not, the next claim would begin elsewhere, and go
+  -- back to the start within seconds.
+  with due as materialized (
     select q.tid, q.id, q.state, q.eligible_at, q.created_at,
-      s.gclid, s.wbraid, s.gbraid, s.clicked_at,
+      s.gclid, s.wbraid, s.gbraid,
       case when said.is_given then 'GRANTED' end as consent,
       case when said.is_given then coalesce(s.customer_hash,
         case when c.phone is not null then private.phone_to_send(c) end) end as phone,
@@ -8197,14 +8208,16 @@ begin
           where o.call_id in (s.call_id, s.sibling_call_id) and o.id <> s.id
             and o.status = 'CANCELED') as may_go
     from (
-      select q.ctid as tid, q.id, q.sale_id, q.state, q.eligible_at, q.created_at
+      select q.ctid as tid, q.id, q.sale_id, q.state, q.created_at,
+        coalesce(q.next_retry_at, '-infinity') as eligible_at
       from private.queue_open q
       where q.site_id = p_site_id and q.provider_key = p_provider_key
         and q.state in ('QUEUED', 'RETRY') and q.claim_token is null and q.is_plain
-        and q.eligible_at <= v_now and q.not_before <= v_now and q.click_expires_at > v_now
-        and (q.eligible_at, q.created_at, q.id)
+        and coalesce(q.next_retry_at, '-infinity') <= v_now
+        and q.not_before <= v_now and q.click_expires_at > v_now
+        and (coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id)
           > (v_after_at, v_after_created, v_after_id)
-      order by q.eligible_at, q.created_at, q.id limit p_limit
+      order by coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id limit p_limit
       for update skip locked) q
       join public.sales s on s.id = q.sale_id
       left join public.calls c on c.id = s.call_id
@@ -8215,15 +8228,13 @@ begin
       cross join lateral (select
         s.call_id is null or s.email_hash is not null or choice.is_given as is_given) said),
   place as materialized (   -- once all rows are locked: numbers tell the order of a row's moves
-    select private.next_move_id() as line, d.n, d.ids, d.last_at, d.last_created
-    from (select count(*) as n, max(x.eligible_at) as last_at,
-        array_agg(x.id order by x.eligible_at, x.created_at, x.id) as ids,
-        (array_agg(x.created_at order by x.eligible_at, x.created_at, x.id))[count(*)]
-          as last_created
-      from due x) d),
+    select private.next_move_id() as line, d.*
+    from (select count(*) as n, array_agg(x.id) as ids, array_agg(x.eligible_at) as eligible_ats,
+        array_agg(x.created_at) as created_ats from due x) d),
   taken as (
     update private.queue_open q
-      set claimed_at = v_now, claim_token = p_by.token, claims = v_claims, attempt_count = 1,
+      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_by.token,
+          claims = v_claims, attempt_count = 1,
           handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
           conversion_name = p_by.name, conversion_action = p_by.action,
           handed_via = p_by.transport, claimed_in = p.line, claimed_from = d.state,
@@ -8231,9 +8242,8 @@ begin
             else private.identifiers_hash(
               d.salt, d.gclid, d.wbraid, d.gbraid, d.phone, d.email) end
       from place p cross join due d where d.may_go and q.ctid = d.tid
-      returning q.id, q.sale_id, q.value_cents, q.conversion_time, q.currency,
-        q.order_id, q.channel, d.salt, d.gclid, d.wbraid, d.gbraid, d.clicked_at,
-        d.consent, d.phone, d.email),
+      returning q.id, q.sale_id, q.value_cents, q.conversion_time, q.currency, q.order_id,
+        q.channel, d.salt, d.gclid, d.wbraid, d.gbraid, d.consent, d.phone, d.email),
   identified as (   -- the click ids are there since the row was queued: see enqueue
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
@@ -8250,9 +8260,8 @@ begin
         'valueCents', json_agg(t.value_cents), 'currency', json_agg(t.currency),
         'conversionTime', json_agg(t.conversion_time), 'gclid', json_agg(t.gclid),
         'wbraid', json_agg(t.wbraid), 'gbraid', json_agg(t.gbraid),
-        'clickedAt', json_agg(t.clicked_at), 'customerHash', json_agg(t.phone),
-        'emailHash', json_agg(t.email), 'channel', json_agg(t.channel),
-        'consent', json_agg(t.consent))) as plain
+        'customerHash', json_agg(t.phone), 'emailHash', json_agg(t.email),
+        'channel', json_agg(t.channel), 'consent', json_agg(t.consent))) as plain
     from taken t),
   leased as (
     insert into private.queue_leases as l (token, site_id, claimed_at, row_ids, provider_key,
@@ -8269,8 +8278,8 @@ begin
       select p.line, p_site_id, p_provider_key, p_by.token, 'STARTED', p_others + h.n, v_now
       from handed h cross join place p where p_others + h.n > 0)
   select h.n, case when h.n > 0 then h.plain end,
-      case when p.n > 0 then json_build_object(
-        'eligibleAt', p.last_at, 'createdAt', p.last_created, 'id', p.ids[p.n]) end,
+      case when p.n > 0 then json_build_object('eligibleAt', p.eligible_ats[p.n],
+        'createdAt', p.created_ats[p.n], 'id', p.ids[p.n]) end,
       case when h.n < p.n then p.ids end
     into claimed, plain, last, v_left from handed h cross join place p;
   if v_left is not null then   -- from now on lock_due's, which knows why they wait
@@ -8435,7 +8444,7 @@ create function private.deliver_plain(
 )
 language plpgsql security definer set search_path = '' set opsmantik.delivers = 'yes'
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
-  set lock_timeout = '500ms'
+  set enable_memoize = off set lock_timeout = '500ms'
 as $$
 declare
   v_now timestamptz := private.current_moment();
@@ -8457,13 +8466,14 @@ begin
   kept as (
     insert into private.queue_delivered (id, site_id, sale_id, snapshot_id, value_cents,
         conversion_time, click_expires_at, not_before, created_at, updated_at, is_plain,
-        provider_key, state, currency, order_id, call_id, channel, click_kind, uploaded_at,
+        provider_key, state, status, currency, order_id, call_id, channel, click_kind, uploaded_at,
         transport, provider_request_id, record_index, verdict, verdict_at, delivered_in,
         identifiers_hash, attempt_count, claimed_in, claimed_from, handed_snapshot_id,
         handed_value_cents, handed_via, conversion_name, conversion_action, claims)
       select g.id, p_site_id, g.sale_id, g.snapshot_id, g.value_cents,
         g.conversion_time, g.click_expires_at, g.not_before, g.created_at, v_now, true,
-        p_provider_key, 'COMPLETED', g.currency, g.order_id, g.call_id, g.channel, g.click_kind,
+        p_provider_key, 'COMPLETED', 'COMPLETED', g.currency, g.order_id, g.call_id, g.channel,
+        g.click_kind,
         v_now, p_sent.transport, p_sent.request_id, g.index, p_sent.verdict, v_verdict_at, v_line,
         g.identifiers_hash, 1, g.claimed_in, g.claimed_from, g.snapshot_id, g.value_cents,
         g.handed_via, g.conversion_name, g.conversion_action, v_claims
@@ -8544,7 +8554,7 @@ begin
         coalesce((p_by_hand).amount_cents, q.handed_value_cents, q.value_cents) as sent_cents),
   kept as (
     insert into private.queue_delivered (id, site_id, sale_id, call_id, is_plain, provider_key,
-        kind, state, order_id, snapshot_id, value_cents, currency, conversion_time,
+        kind, state, status, order_id, snapshot_id, value_cents, currency, conversion_time,
         conversion_name, conversion_action, click_expires_at, not_before, attempt_count,
         attempt_base, free_waits, claims, identifiers_hash, click_kind, handed_snapshot_id,
         handed_value_cents, handed_values_differ, handed_via, handed_vias_differ,
@@ -8552,7 +8562,7 @@ begin
         record_index, is_certain, verdict, verdict_at, created_at, updated_at, claimed_in,
         claimed_from, delivered_in, channel)
       select g.id, g.site_id, g.sale_id, g.call_id, g.is_plain, g.provider_key,
-        g.kind, 'COMPLETED', g.order_id, g.sent_snapshot_id, g.sent_cents, g.currency,
+        g.kind, 'COMPLETED', 'COMPLETED', g.order_id, g.sent_snapshot_id, g.sent_cents, g.currency,
         g.conversion_time, g.conversion_name, g.conversion_action, g.click_expires_at,
         g.not_before, g.attempt_count, g.attempt_base, g.free_waits, g.claims, g.identifiers_hash,
         g.click_kind, g.handed_snapshot_id, g.handed_value_cents, g.handed_values_differ,
@@ -8653,6 +8663,7 @@ begin
   perform private.act(('system', null)::private.actor, 'DEFERRED');
   update public.offline_conversion_queue q
     set state = 'RETRY',
+        status = 'RETRY',
         next_retry_at = p_until + random() * make_interval(secs => p_jitter_seconds),
         provider_error_code = left(p_code, 64), provider_error_category = 'TRANSIENT',
         last_error = left(p_message, 1024), updated_at = private.current_moment()
@@ -8687,7 +8698,6 @@ as $$
     'gclid', s.gclid,
     'wbraid', s.wbraid,
     'gbraid', s.gbraid,
-    'clickedAt', s.clicked_at,
     'customerHash', case when said.consent is not null
       then coalesce(s.customer_hash, private.phone_to_send(l)) end,
     'emailHash', case when said.consent is not null then s.email_hash end,
@@ -8775,9 +8785,8 @@ declare
 begin
   with ended as (
     update public.offline_conversion_queue q
-      set claimed_at = null, claim_token = null, is_plain = false, updated_at = v_now,
-          state = case when b.by_hand is not null or b.is_again and o.outcome = 'RETRY'
-            then 'RETRY' else 'FAILED' end,
+      set claimed_at = null, claim_token = null, tries = q.attempt_count, is_plain = false,
+          updated_at = v_now, state = b.to_state, status = b.to_state,
           next_retry_at = case when b.is_again then coalesce(o.retry_at,
             v_now + private.retry_delay(q.attempt_count - q.attempt_base
               + case when o.code is null then q.free_waits else 0 end)) end,
@@ -8817,11 +8826,12 @@ begin
                 and w.attempt_count - w.attempt_base >= p_max_attempts
                 and private.may_be_under_another(w) then 'SENT_BY_SCRIPT'
             else o.by_hand end as by_hand) f
+        cross join lateral (select f.by_hand is null and f.is_passing as is_passing,
+          f.is_free or w.attempt_count - w.attempt_base < p_max_attempts as may_go_on) g
         cross join lateral (select f.is_free, f.by_hand,
-          f.by_hand is null and f.is_passing
-            and (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again,
-          f.by_hand is null and f.is_passing
-            and not (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_over,
+          g.is_passing and g.may_go_on as is_again, g.is_passing and not g.may_go_on as is_over,
+          case when f.by_hand is not null or g.is_passing and g.may_go_on and o.outcome = 'RETRY'
+            then 'RETRY' else 'FAILED' end as to_state,
           p_token is not null and o.category = 'TRANSIENT'
             and (not o.asks_to_wait or o.code is null) as is_unanswered) b
       where q.id = o.id and q.state in ('QUEUED', 'RETRY')
@@ -8858,7 +8868,8 @@ declare
 begin
   with claimed as (
     update public.offline_conversion_queue q
-      set claimed_at = v_now, claim_token = p_token, attempt_count = q.attempt_count + 1,
+      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token,
+          attempt_count = q.attempt_count + 1,
           snapshot_id = r.id, value_cents = r.amount_cents,
           handed_snapshot_id = r.id, handed_value_cents = r.amount_cents,
           handed_values_differ = q.handed_values_differ
@@ -8915,7 +8926,7 @@ begin
       returning i.position, i.salt, i.via, q.id, q.site_id, q.provider_key, q.kind, q.order_id,
         q.conversion_name, q.conversion_action, q.value_cents, q.currency, q.conversion_time,
         q.attempt_count, q.may_have_arrived, q.sale_id, q.channel, s.gclid, s.wbraid, s.gbraid,
-        s.clicked_at, said.consent, person.phone, person.email),
+        said.consent, person.phone, person.email),
   identified as (
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
@@ -8944,7 +8955,6 @@ begin
       'gclid', c.gclid,
       'wbraid', c.wbraid,
       'gbraid', c.gbraid,
-      'clickedAt', c.clicked_at,
       'customerHash', c.phone,
       'emailHash', c.email,
       'channel', c.channel,
@@ -9088,7 +9098,8 @@ begin
       and q.state = any (private.waiting_states()) and q.claim_token is null
     for update skip locked)
   update public.offline_conversion_queue q
-    set state = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64),
+    set state = 'FAILED', status = 'FAILED', next_retry_at = null,
+        provider_error_code = left(g.code, 64),
         provider_error_category = 'VALIDATION', last_error = left(g.message, 1024),
         updated_at = private.current_moment()
     from free f join given g on g.id = f.id where q.id = f.id;
@@ -9165,7 +9176,7 @@ $$;
 -- 09_claims/sendable_queue.sql
 create view private.sendable_queue as
   select x.* from (
-    select q.*,
+    select q.*, coalesce(q.next_retry_at, '-infinity') as eligible_at,
       (select case when q.kind = 'RESTATE' and b.takes_restatements then 'data_manager'
          else 'ads_api' end
        from private.adjustment_bases b
@@ -9403,7 +9414,8 @@ begin
     for update skip locked),
   capped as (
     update public.offline_conversion_queue q
-      set state = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null,
+      set state = 'FAILED', status = 'FAILED', tries = q.attempt_count, claimed_at = null,
+          claim_token = null, next_retry_at = null,
           provider_error_code = 'MAX_ATTEMPTS', provider_error_category = 'PERMANENT',
           last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now, is_plain = false,
           may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING'
@@ -9470,7 +9482,8 @@ begin
     order by q.id for update skip locked),
   back as (
     update public.offline_conversion_queue q
-      set state = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null,
+      set state = 'RETRY', status = 'RETRY', tries = q.attempt_count, claimed_at = null,
+          claim_token = null, next_retry_at = null,
           updated_at = v_now, may_have_arrived = true, is_plain = false
       from mine m where q.id = m.id returning q.sale_id, q.kind)
   select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION'
@@ -9516,6 +9529,7 @@ begin
   moved as (
     update public.offline_conversion_queue q
       set state = case when j.is_superseded then 'FAILED' else 'RETRY' end,
+          status = case when j.is_superseded then 'FAILED' else 'RETRY' end,
           next_retry_at = null, updated_at = v_now,
           provider_error_code =
             case when j.is_superseded then 'SUPERSEDED' else q.provider_error_code end,
@@ -9540,7 +9554,7 @@ begin
       and q.click_expires_at <= v_now
     order by q.click_expires_at limit 2000 for update skip locked)
   update public.offline_conversion_queue q
-    set state = 'FAILED', next_retry_at = null, updated_at = v_now,
+    set state = 'FAILED', status = 'FAILED', next_retry_at = null, updated_at = v_now,
         provider_error_category = 'VALIDATION',
         provider_error_code = case
           when q.kind = 'CONVERSION' then 'CLICK_EXPIRED' else 'ADJUSTMENT_EXPIRED' end,
@@ -10163,8 +10177,8 @@ begin
   perform private.lock_with_sales(p_ids);
   perform private.act(p_actor, 'RELEASED');
   update public.offline_conversion_queue q
-    set state = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
-        updated_at = private.current_moment()
+    set state = 'QUEUED', status = 'QUEUED', next_retry_at = null,
+        attempt_base = q.attempt_count, updated_at = private.current_moment()
     from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, p_ids, null) j,
       public.provider_conversion_actions a
     where q.id = j.id and j.skipped is null and q.provider_error_category = 'VALIDATION'
@@ -10205,8 +10219,8 @@ begin
   perform private.lock_with_sales(v_ids);
   perform private.act(p_actor, 'RELEASED');
   update public.offline_conversion_queue q
-    set state = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
-        updated_at = v_now
+    set state = 'QUEUED', status = 'QUEUED', next_retry_at = null,
+        attempt_base = q.attempt_count, updated_at = v_now
     from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, v_ids, null) j
     where q.id = j.id and j.skipped is null and q.provider_error_category = 'AUTH';
   get diagnostics v_released = row_count;
@@ -12029,16 +12043,17 @@ create function private.export_page(
 language sql stable security definer set search_path = ''
 as $$
   with waiting as materialized (
-    select q.* from public.offline_conversion_queue q
+    select q.*, coalesce(q.next_retry_at, '-infinity') as eligible_at
+    from public.offline_conversion_queue q
     where q.site_id = p_site.id and not private.is_paused(p_site) and q.provider_key = 'google_ads'
       and q.state = any (private.waiting_states()) and q.claim_token is null
       and q.kind = 'CONVERSION'
       and q.not_before <= private.current_moment()
-      and q.eligible_at <= private.current_moment()
+      and coalesce(q.next_retry_at, '-infinity') <= private.current_moment()
       and q.attempt_count - q.attempt_base < p_max_attempts
       and not exists (select from private.held_sales h
         where h.sale_id = q.sale_id and h.provider_key = q.provider_key)
-    order by q.eligible_at, q.created_at, q.id limit p_limit + 1),
+    order by coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id limit p_limit + 1),
   seals as (
     select w.eligible_at, w.created_at, w.id, jsonb_build_object(
       'id', w.id,
@@ -12238,7 +12253,7 @@ begin
       where q.site_id = v_site.id and q.provider_key = 'google_ads'
         and q.state = any (private.waiting_states()) and q.claim_token is null
         and q.kind = 'CONVERSION'
-        and q.not_before <= v_now and q.eligible_at <= v_now
+        and q.not_before <= v_now and coalesce(q.next_retry_at, '-infinity') <= v_now
       limit 1000) w),
     'runs', (
       select coalesce(
@@ -13187,6 +13202,8 @@ begin
   changed as (
     update public.offline_conversion_queue q
       set state = case when v_is_undo then j.back ->> 'state' else j.to_status end,
+          status = j.to_status,
+          tries = q.attempt_count - (j.to_status = 'PROCESSING')::int,   -- an undo: in flight again
           updated_at = v_now, is_plain = q.is_plain and q.attempt_count = 0,
           claimed_at = case when v_is_undo then (j.back ->> 'claimedAt')::timestamptz end,
           claim_token = case when v_is_undo then (j.back ->> 'claimToken')::uuid end,
@@ -17267,21 +17284,21 @@ alter table private.queue_count_deltas enable row level security;
 
 -- 08_queue/queue_delivered.sql
 alter table private.queue_delivered enable row level security;
-create index delivered_rows_of_a_sale on private.queue_delivered (sale_id, uploaded_at desc);
+create index delivered_rows_of_a_sale on private.queue_delivered (sale_id, uploaded_at);
 create index idx_offline_conversion_queue_uploaded_at on private.queue_delivered
   (site_id, provider_key, uploaded_at);
-create index delivered_rows on private.queue_delivered (site_id, created_at desc, id desc);
+create index delivered_rows on private.queue_delivered (site_id, created_at, id);
 create index delivered_rows_by_change on private.queue_delivered
-  (site_id, updated_at desc, id desc);
+  (site_id, updated_at, id);
 create index delivered_rows_by_channel on private.queue_delivered
-  (site_id, channel, created_at desc, id desc);
+  (site_id, channel, created_at, id);
 create index delivered_rows_by_value on private.queue_delivered (site_id, value_cents);
 create index delivered_adjustments on private.queue_delivered
-  (site_id, kind, created_at desc, id desc) where kind <> 'CONVERSION';
+  (site_id, kind, created_at, id) where kind <> 'CONVERSION';
 create index verdicts_of_a_site on private.queue_delivered (site_id, verdict_at)
   where verdict_at is not null;
 create index delivered_rows_not_confirmed on private.queue_delivered
-  (site_id, verdict, uploaded_at desc)
+  (site_id, verdict, uploaded_at)
   where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');
 create index delivered_rows_tried_again on private.queue_delivered (site_id, attempt_count)
   where attempt_count > 1;
@@ -17305,9 +17322,10 @@ alter table private.queue_leases enable row level security;
 -- 08_queue/queue_open.sql
 alter table private.queue_open enable row level security;
 create index idx_offline_conversion_queue_eligible_scan on private.queue_open
-  (site_id, provider_key, eligible_at, created_at, id) where state in ('QUEUED', 'RETRY');
+  (site_id, provider_key, (coalesce(next_retry_at, '-infinity')), created_at, id)
+  where state in ('QUEUED', 'RETRY');
 create index waiting_rows_that_are_not_plain on private.queue_open
-  (site_id, provider_key, eligible_at, created_at, id)
+  (site_id, provider_key, (coalesce(next_retry_at, '-infinity')), created_at, id)
   where state in ('QUEUED', 'RETRY') and not is_plain;
 create index transient_failures_to_retry on private.queue_open (next_retry_at)
   where state = 'FAILED' and next_retry_at is not null;
@@ -17317,18 +17335,18 @@ create index waiting_rows_that_were_tried on private.queue_open (updated_at)
   where state in ('QUEUED', 'RETRY') and tries > attempt_base;
 create unique index one_open_row_per_sale_and_kind on private.queue_open
   (sale_id, kind, provider_key, (case when state = 'FAILED' then id end)) nulls not distinct;
-create index queue_rows_by_status on private.queue_open (site_id, state, created_at desc, id desc);
-create index queue_rows_by_change on private.queue_open (site_id, state, updated_at desc, id desc);
+create index queue_rows_by_status on private.queue_open (site_id, state, created_at, id);
+create index queue_rows_by_change on private.queue_open (site_id, state, updated_at, id);
 create index queue_rows_by_channel
-  on private.queue_open (site_id, channel, state, created_at desc, id desc);
+  on private.queue_open (site_id, channel, state, created_at, id);
 create index queue_rows_by_value on private.queue_open (site_id, state, value_cents);
 create index queue_rows_by_error_code on private.queue_open
-  (site_id, provider_error_code, state, created_at desc, id desc)
+  (site_id, provider_error_code, state, created_at, id)
   where provider_error_code is not null;
 create index queue_rows_by_error_category on private.queue_open
-  (site_id, provider_error_category, state, created_at desc, id desc)
+  (site_id, provider_error_category, state, created_at, id)
   where provider_error_category is not null;
-create index queue_adjustments on private.queue_open (site_id, kind, created_at desc, id desc)
+create index queue_adjustments on private.queue_open (site_id, kind, created_at, id)
   where kind <> 'CONVERSION';
 create index corrections_that_wait on private.queue_open (site_id)
   where kind <> 'CONVERSION' and state in ('QUEUED', 'RETRY');
@@ -17503,7 +17521,7 @@ grant execute on function public.claim_verdict_polls(int, int) to opsmantik_app,
 
 -- 11_delivery/provider_upload_attempts.sql
 create index attempts_of_a_provider
-  on public.provider_upload_attempts (site_id, provider_key, created_at desc);
+  on public.provider_upload_attempts (site_id, provider_key, created_at);
 alter table public.provider_upload_attempts enable row level security;
 create trigger attempts_are_permanent before update or delete on public.provider_upload_attempts
   for each row execute function private.refuse_change();

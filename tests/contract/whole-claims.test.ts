@@ -44,7 +44,7 @@ const shape = [
     "via: string",
   ],
   ...["valueCents: number", "currency: string", "conversionTime: string", "timezone: string", "attemptCount: number", "gclid: string"],
-  ...["wbraid: null", "gbraid: null", "clickedAt: string", "customerHash: null", "emailHash: null", "channel: null", "consent: string"],
+  ...["wbraid: null", "gbraid: null", "customerHash: null", "emailHash: null", "channel: null", "consent: string"],
   "mayHaveArrived: boolean",
 ].toSorted();
 const shapeOf = (row: object) =>

@@ -15,7 +15,7 @@ export async function claim(sql: postgres.Sql, saleId: string, at = new Date()):
     if (exported?.id) return exported.id;
     const [row] = await tx<{ id: string }[]>`
       with claimed as (update public.offline_conversion_queue q
-      set claimed_at = ${at}, claim_token = gen_random_uuid(), attempt_count = q.attempt_count + 1, snapshot_id = r.id, value_cents = r.amount_cents
+      set status = 'PROCESSING', claimed_at = ${at}, claim_token = gen_random_uuid(), attempt_count = q.attempt_count + 1, snapshot_id = r.id, value_cents = r.amount_cents
       from public.sales s, private.newest_snapshot(${saleId}) r
       where q.sale_id = ${saleId} and s.id = q.sale_id and q.kind <> 'CONVERSION' and q.status in ('QUEUED', 'RETRY')
         and (s.status = 'CONFIRMED') = (q.kind <> 'RETRACT') and q.not_before <= ${at}
@@ -38,6 +38,7 @@ export async function succeed(sql: postgres.Sql, queueId: string, at = new Date(
 
 /** PROCESSING -> RETRY: without an answer it is tried again. */
 export async function retryLater(sql: postgres.Sql, queueId: string, at = new Date()): Promise<void> {
-  await sql`update public.offline_conversion_queue set state = 'RETRY', claimed_at = null, claim_token = null, is_plain = false, updated_at = ${at}
+  await sql`update public.offline_conversion_queue set state = 'RETRY', status = 'RETRY', tries = attempt_count, claimed_at = null, claim_token = null,
+    is_plain = false, updated_at = ${at}
     where id = ${queueId}`;
 }

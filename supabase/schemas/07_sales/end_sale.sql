@@ -61,6 +61,7 @@ begin
   perform private.act(p_actor, 'SEAL');
   update public.offline_conversion_queue q
     set state = 'QUEUED',
+        status = 'QUEUED',
         next_retry_at = null,
         attempt_base = q.attempt_count,
         provider_error_code = null,

@@ -74,7 +74,7 @@ create function private.close_waiting(
 language sql security definer set search_path = ''
 as $$
   update public.offline_conversion_queue q
-    set state = 'FAILED', next_retry_at = null, last_error = p_message,
+    set state = 'FAILED', status = 'FAILED', next_retry_at = null, last_error = p_message,
         provider_error_code = p_code,
         provider_error_category =
           case p_code when 'ADJUSTMENT_EXPIRED' then 'VALIDATION' else 'DETERMINISTIC_SKIP' end,
@@ -120,14 +120,15 @@ as $$
       'attemptCount', t.attempt_count)
     order by t.eligible_at, t.created_at, t.id), '[]')
   from (
-    select q.* from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
+    select q.*, coalesce(q.next_retry_at, '-infinity') as eligible_at
+    from public.offline_conversion_queue q join public.sales s on s.id = q.sale_id
     where q.site_id = p_site_id and q.provider_key = 'google_ads'
       and q.state = any (private.waiting_states()) and q.claim_token is null
       and (s.seal_status = 'sealed' or q.kind = 'RETRACT')
       and q.not_before <= private.current_moment()
-      and q.eligible_at <= private.current_moment()
+      and coalesce(q.next_retry_at, '-infinity') <= private.current_moment()
       and q.click_expires_at > private.current_moment()
-    order by q.eligible_at, q.created_at, q.id
+    order by coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id
     limit least(greatest(p_limit, 1), 1000)) t
 $$;
 grant execute on function public.get_pending_conversions_for_worker(uuid, int)

@@ -103,8 +103,8 @@ begin
     -- The row of a sale that was cancelled and sealed again is queued again: the same conversion
     -- with the same order id.
     update public.offline_conversion_queue q
-      set state = 'QUEUED', snapshot_id = v_newest.id, value_cents = v_newest.amount_cents,
-          next_retry_at = null, attempt_base = q.attempt_count,
+      set state = 'QUEUED', status = 'QUEUED', snapshot_id = v_newest.id,
+          value_cents = v_newest.amount_cents, next_retry_at = null, attempt_base = q.attempt_count,
           provider_error_code = null, provider_error_category = null, last_error = null,
           updated_at = v_now,
           not_before = greatest(q.not_before, v_now + (

@@ -44,7 +44,8 @@ begin
     when v_row.status in ('FAILED', 'RETRY') then 'RETRY_SELECTED'
     else 'RESET_TO_QUEUED' end);
   update public.offline_conversion_queue q
-    set state = v_to, claimed_at = null, claim_token = null, next_retry_at = null,
+    set state = v_to, status = v_to, tries = q.attempt_count, claimed_at = null,
+        claim_token = null, next_retry_at = null,
         updated_at = v_now, is_plain = q.is_plain and q.attempt_count = 0,
         attempt_base = case v_to when 'QUEUED' then q.attempt_count else q.attempt_base end,
         may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING',

@@ -15,15 +15,13 @@ create table public.offline_conversion_queue (
   conversion_time timestamptz not null,
   click_expires_at timestamptz not null,           -- 90 days for a click, 54 for an adjustment
   not_before timestamptz not null,                 -- a retry clears next_retry_at but not this
-  eligible_at timestamptz not null                 -- "nulls first" as one bounded scan
-    generated always as (coalesce(next_retry_at, '-infinity')) stored,
   created_at timestamptz not null,
   updated_at timestamptz not null,                 -- a claim leaves it: see claimed_at
   attempt_base private.row_count not null default 0,   -- attempts before a person's last retry
   free_waits private.free_waits not null default 0,   -- attempts given back: Google asked to wait
-  -- Hand-outs that ended: attempt_count, without the claim under way.
-  tries int not null generated always as (
-    case when claim_token is null then attempt_count else attempt_count - 1 end) stored,
+  -- Hand-outs that ended, of a row that is not delivered: attempt_count, without the claim under
+  -- way. The end of a claim writes it, so indexes may have it.
+  tries int not null default 0,
   -- Nothing but the seal happened to the sale, it has no other row, and this one was handed out at
   -- most once. Such a row is claimed and answered without its sale's lock: see claim_plain.
   is_plain boolean not null default false,
@@ -80,8 +78,10 @@ create table public.offline_conversion_queue (
   conversion_name text,                            -- of the first hand-out, for good
   conversion_action text,                          -- Google's id of it, from the first API claim
   claims uuid[] not null default '{}',             -- the row's last 50 claims, newest first
-  status text not null
-    generated always as (case when claim_token is null then state else 'PROCESSING' end) stored
+  -- What readers go by: PROCESSING under a claim, else the state. Not generated, and nothing else
+  -- is: Postgres parses what generates a column again for each statement, and copies each row once
+  -- more. check_queue_rows holds it.
+  status text not null default 'QUEUED'
 ) partition by list (state);
 alter table public.offline_conversion_queue enable row level security;
 
@@ -140,6 +140,10 @@ declare
           or n.claim_token is null and n.state <> 'COMPLETED' and n.attempt_count > 0 and n.is_plain
           or n.claim_token is not null and n.state not in ('QUEUED', 'RETRY')
         then 'processing_rows_have_a_claim'
+      when n.status <> case when n.claim_token is null then n.state else 'PROCESSING' end
+        then 'status_is_the_state_and_the_claim'
+      when n.state <> 'COMPLETED' and n.tries <> n.attempt_count - (n.claim_token is not null)::int
+        then 'tries_are_the_claims_that_ended'
       when n.attempt_count < n.attempt_base then 'attempts_only_grow'
       when n.conversion_name is null and (n.kind <> 'CONVERSION' or n.attempt_count > 0)
         then 'handed_out_rows_have_a_name' end as broken

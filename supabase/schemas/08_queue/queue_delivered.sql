@@ -11,21 +11,21 @@ create table private.queue_delivered partition of public.offline_conversion_queu
 with (autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05);
 alter table private.queue_delivered enable row level security;
 
-create index delivered_rows_of_a_sale on private.queue_delivered (sale_id, uploaded_at desc);
+create index delivered_rows_of_a_sale on private.queue_delivered (sale_id, uploaded_at);
 create index idx_offline_conversion_queue_uploaded_at on private.queue_delivered
   (site_id, provider_key, uploaded_at);
-create index delivered_rows on private.queue_delivered (site_id, created_at desc, id desc);
+create index delivered_rows on private.queue_delivered (site_id, created_at, id);
 create index delivered_rows_by_change on private.queue_delivered
-  (site_id, updated_at desc, id desc);
+  (site_id, updated_at, id);
 create index delivered_rows_by_channel on private.queue_delivered
-  (site_id, channel, created_at desc, id desc);
+  (site_id, channel, created_at, id);
 create index delivered_rows_by_value on private.queue_delivered (site_id, value_cents);
 create index delivered_adjustments on private.queue_delivered
-  (site_id, kind, created_at desc, id desc) where kind <> 'CONVERSION';
+  (site_id, kind, created_at, id) where kind <> 'CONVERSION';
 create index verdicts_of_a_site on private.queue_delivered (site_id, verdict_at)
   where verdict_at is not null;
 create index delivered_rows_not_confirmed on private.queue_delivered
-  (site_id, verdict, uploaded_at desc)
+  (site_id, verdict, uploaded_at)
   where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');
 create index delivered_rows_tried_again on private.queue_delivered (site_id, attempt_count)
   where attempt_count > 1;

@@ -19,10 +19,11 @@ alter table private.queue_open enable row level security;
 -- what waits says "claim_token is null" as well. Rows in flight are found by their lease.
 -- Exactly the claim's ORDER BY: a claim reads its rows from this index, whatever the backlog.
 create index idx_offline_conversion_queue_eligible_scan on private.queue_open
-  (site_id, provider_key, eligible_at, created_at, id) where state in ('QUEUED', 'RETRY');
+  (site_id, provider_key, (coalesce(next_retry_at, '-infinity')), created_at, id)
+  where state in ('QUEUED', 'RETRY');
 -- What a claim of plain rows leaves to the other one: few. Each waiting row with a name is here.
 create index waiting_rows_that_are_not_plain on private.queue_open
-  (site_id, provider_key, eligible_at, created_at, id)
+  (site_id, provider_key, (coalesce(next_retry_at, '-infinity')), created_at, id)
   where state in ('QUEUED', 'RETRY') and not is_plain;
 create index transient_failures_to_retry on private.queue_open (next_retry_at)
   where state = 'FAILED' and next_retry_at is not null;
@@ -35,18 +36,18 @@ create unique index one_open_row_per_sale_and_kind on private.queue_open
   (sale_id, kind, provider_key, (case when state = 'FAILED' then id end)) nulls not distinct;
 -- One index per order and per filter that can be rare, each with the state before the order, as
 -- rows are read.
-create index queue_rows_by_status on private.queue_open (site_id, state, created_at desc, id desc);
-create index queue_rows_by_change on private.queue_open (site_id, state, updated_at desc, id desc);
+create index queue_rows_by_status on private.queue_open (site_id, state, created_at, id);
+create index queue_rows_by_change on private.queue_open (site_id, state, updated_at, id);
 create index queue_rows_by_channel
-  on private.queue_open (site_id, channel, state, created_at desc, id desc);
+  on private.queue_open (site_id, channel, state, created_at, id);
 create index queue_rows_by_value on private.queue_open (site_id, state, value_cents);
 create index queue_rows_by_error_code on private.queue_open
-  (site_id, provider_error_code, state, created_at desc, id desc)
+  (site_id, provider_error_code, state, created_at, id)
   where provider_error_code is not null;
 create index queue_rows_by_error_category on private.queue_open
-  (site_id, provider_error_category, state, created_at desc, id desc)
+  (site_id, provider_error_category, state, created_at, id)
   where provider_error_category is not null;
-create index queue_adjustments on private.queue_open (site_id, kind, created_at desc, id desc)
+create index queue_adjustments on private.queue_open (site_id, kind, created_at, id)
   where kind <> 'CONVERSION';
 create index corrections_that_wait on private.queue_open (site_id)
   where kind <> 'CONVERSION' and state in ('QUEUED', 'RETRY');   -- few: people make them

@@ -32,12 +32,13 @@ begin
     select q.id, q.sale_id from private.queue_open q
     where q.id = any (p_ids) and q.site_id = p_site_id and not v_is_paused
       and q.state = any (private.waiting_states()) and q.claim_token is null
-      and q.kind = 'CONVERSION' and q.not_before <= v_now and q.eligible_at <= v_now
+      and q.kind = 'CONVERSION' and q.not_before <= v_now
+      and coalesce(q.next_retry_at, '-infinity') <= v_now
       and q.click_expires_at > v_now
       and q.attempt_count - q.attempt_base < p_max_attempts
       and not exists (select from private.held_sales h
         where h.sale_id = q.sale_id and h.provider_key = q.provider_key)
-    order by q.eligible_at, q.created_at, q.id
+    order by coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id
     for update skip locked) t;
   perform private.act(('api_key', p_key_id)::private.actor, 'SCRIPT_EXPORT');
   return jsonb_build_object('token', v_token,
@@ -96,15 +97,19 @@ language sql stable security definer set search_path = ''
 as $$
   select count(*) from (
     select t.is_plain from (
-      (select true as is_plain, q.eligible_at, q.created_at, q.id from private.queue_open q
+      (select true as is_plain, coalesce(q.next_retry_at, '-infinity') as eligible_at,
+         q.created_at, q.id
+       from private.queue_open q
        where q.site_id = p_site_id and q.provider_key = p_provider_key
          and q.state in ('QUEUED', 'RETRY') and q.claim_token is null
          and q.is_plain
-         and q.eligible_at <= private.current_moment() and q.not_before <= private.current_moment()
+         and coalesce(q.next_retry_at, '-infinity') <= private.current_moment()
+         and q.not_before <= private.current_moment()
          and q.click_expires_at > private.current_moment()
-       order by q.eligible_at, q.created_at, q.id limit p_limit)
+       order by coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id limit p_limit)
       union all
-      select false, q.eligible_at, q.created_at, q.id from private.queue_open q
+      select false, coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id
+      from private.queue_open q
       where q.id = any (p_row_ids)) t
     order by t.eligible_at, t.created_at, t.id limit p_limit) first
   where not first.is_plain
@@ -130,7 +135,7 @@ begin
   if exists (select from private.queue_open q
       where q.site_id = p_site_id and q.provider_key = p_provider_key
         and q.state in ('QUEUED', 'RETRY') and not q.is_plain and q.claim_token is null
-        and q.eligible_at <= private.current_moment()) then
+        and coalesce(q.next_retry_at, '-infinity') <= private.current_moment()) then
     v_due := private.lock_due(
       p_site_id, p_provider_key, p_limit, p_max_attempts, p_by.transport, false);
     if v_due.row_ids is not null then

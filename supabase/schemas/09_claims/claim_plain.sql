@@ -32,7 +32,7 @@ create function private.claim_plain(
 )
 language plpgsql security definer set search_path = ''
   set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off
-  set enable_seqscan = off
+  set enable_seqscan = off set enable_memoize = off
 as $$
 declare
   v_now timestamptz := private.current_moment();
@@ -46,9 +46,12 @@ declare
     'attemptCount', 1, 'mayHaveArrived', false);
   v_left uuid[];
 begin
-  with due as materialized (   -- once per row: a salt is drawn, a number is hashed
+  -- Materialized: once per row a salt is drawn and a number hashed. In the order of the index, since
+  -- nothing here hashes or sorts; if it ever were not, the next claim would begin elsewhere, and go
+  -- back to the start within seconds.
+  with due as materialized (
     select q.tid, q.id, q.state, q.eligible_at, q.created_at,
-      s.gclid, s.wbraid, s.gbraid, s.clicked_at,
+      s.gclid, s.wbraid, s.gbraid,
       case when said.is_given then 'GRANTED' end as consent,
       case when said.is_given then coalesce(s.customer_hash,
         case when c.phone is not null then private.phone_to_send(c) end) end as phone,
@@ -63,14 +66,16 @@ begin
           where o.call_id in (s.call_id, s.sibling_call_id) and o.id <> s.id
             and o.status = 'CANCELED') as may_go
     from (
-      select q.ctid as tid, q.id, q.sale_id, q.state, q.eligible_at, q.created_at
+      select q.ctid as tid, q.id, q.sale_id, q.state, q.created_at,
+        coalesce(q.next_retry_at, '-infinity') as eligible_at
       from private.queue_open q
       where q.site_id = p_site_id and q.provider_key = p_provider_key
         and q.state in ('QUEUED', 'RETRY') and q.claim_token is null and q.is_plain
-        and q.eligible_at <= v_now and q.not_before <= v_now and q.click_expires_at > v_now
-        and (q.eligible_at, q.created_at, q.id)
+        and coalesce(q.next_retry_at, '-infinity') <= v_now
+        and q.not_before <= v_now and q.click_expires_at > v_now
+        and (coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id)
           > (v_after_at, v_after_created, v_after_id)
-      order by q.eligible_at, q.created_at, q.id limit p_limit
+      order by coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id limit p_limit
       for update skip locked) q
       join public.sales s on s.id = q.sale_id
       left join public.calls c on c.id = s.call_id
@@ -81,15 +86,13 @@ begin
       cross join lateral (select
         s.call_id is null or s.email_hash is not null or choice.is_given as is_given) said),
   place as materialized (   -- once all rows are locked: numbers tell the order of a row's moves
-    select private.next_move_id() as line, d.n, d.ids, d.last_at, d.last_created
-    from (select count(*) as n, max(x.eligible_at) as last_at,
-        array_agg(x.id order by x.eligible_at, x.created_at, x.id) as ids,
-        (array_agg(x.created_at order by x.eligible_at, x.created_at, x.id))[count(*)]
-          as last_created
-      from due x) d),
+    select private.next_move_id() as line, d.*
+    from (select count(*) as n, array_agg(x.id) as ids, array_agg(x.eligible_at) as eligible_ats,
+        array_agg(x.created_at) as created_ats from due x) d),
   taken as (
     update private.queue_open q
-      set claimed_at = v_now, claim_token = p_by.token, claims = v_claims, attempt_count = 1,
+      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_by.token,
+          claims = v_claims, attempt_count = 1,
           handed_snapshot_id = q.snapshot_id, handed_value_cents = q.value_cents,
           conversion_name = p_by.name, conversion_action = p_by.action,
           handed_via = p_by.transport, claimed_in = p.line, claimed_from = d.state,
@@ -97,9 +100,8 @@ begin
             else private.identifiers_hash(
               d.salt, d.gclid, d.wbraid, d.gbraid, d.phone, d.email) end
       from place p cross join due d where d.may_go and q.ctid = d.tid
-      returning q.id, q.sale_id, q.value_cents, q.conversion_time, q.currency,
-        q.order_id, q.channel, d.salt, d.gclid, d.wbraid, d.gbraid, d.clicked_at,
-        d.consent, d.phone, d.email),
+      returning q.id, q.sale_id, q.value_cents, q.conversion_time, q.currency, q.order_id,
+        q.channel, d.salt, d.gclid, d.wbraid, d.gbraid, d.consent, d.phone, d.email),
   identified as (   -- the click ids are there since the row was queued: see enqueue
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
@@ -116,9 +118,8 @@ begin
         'valueCents', json_agg(t.value_cents), 'currency', json_agg(t.currency),
         'conversionTime', json_agg(t.conversion_time), 'gclid', json_agg(t.gclid),
         'wbraid', json_agg(t.wbraid), 'gbraid', json_agg(t.gbraid),
-        'clickedAt', json_agg(t.clicked_at), 'customerHash', json_agg(t.phone),
-        'emailHash', json_agg(t.email), 'channel', json_agg(t.channel),
-        'consent', json_agg(t.consent))) as plain
+        'customerHash', json_agg(t.phone), 'emailHash', json_agg(t.email),
+        'channel', json_agg(t.channel), 'consent', json_agg(t.consent))) as plain
     from taken t),
   leased as (
     insert into private.queue_leases as l (token, site_id, claimed_at, row_ids, provider_key,
@@ -135,8 +136,8 @@ begin
       select p.line, p_site_id, p_provider_key, p_by.token, 'STARTED', p_others + h.n, v_now
       from handed h cross join place p where p_others + h.n > 0)
   select h.n, case when h.n > 0 then h.plain end,
-      case when p.n > 0 then json_build_object(
-        'eligibleAt', p.last_at, 'createdAt', p.last_created, 'id', p.ids[p.n]) end,
+      case when p.n > 0 then json_build_object('eligibleAt', p.eligible_ats[p.n],
+        'createdAt', p.created_ats[p.n], 'id', p.ids[p.n]) end,
       case when h.n < p.n then p.ids end
     into claimed, plain, last, v_left from handed h cross join place p;
   if v_left is not null then   -- from now on lock_due's, which knows why they wait

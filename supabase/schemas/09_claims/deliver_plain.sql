@@ -18,7 +18,7 @@ create function private.deliver_plain(
 )
 language plpgsql security definer set search_path = '' set opsmantik.delivers = 'yes'
   set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
-  set lock_timeout = '500ms'
+  set enable_memoize = off set lock_timeout = '500ms'
 as $$
 declare
   v_now timestamptz := private.current_moment();
@@ -40,13 +40,14 @@ begin
   kept as (
     insert into private.queue_delivered (id, site_id, sale_id, snapshot_id, value_cents,
         conversion_time, click_expires_at, not_before, created_at, updated_at, is_plain,
-        provider_key, state, currency, order_id, call_id, channel, click_kind, uploaded_at,
+        provider_key, state, status, currency, order_id, call_id, channel, click_kind, uploaded_at,
         transport, provider_request_id, record_index, verdict, verdict_at, delivered_in,
         identifiers_hash, attempt_count, claimed_in, claimed_from, handed_snapshot_id,
         handed_value_cents, handed_via, conversion_name, conversion_action, claims)
       select g.id, p_site_id, g.sale_id, g.snapshot_id, g.value_cents,
         g.conversion_time, g.click_expires_at, g.not_before, g.created_at, v_now, true,
-        p_provider_key, 'COMPLETED', g.currency, g.order_id, g.call_id, g.channel, g.click_kind,
+        p_provider_key, 'COMPLETED', 'COMPLETED', g.currency, g.order_id, g.call_id, g.channel,
+        g.click_kind,
         v_now, p_sent.transport, p_sent.request_id, g.index, p_sent.verdict, v_verdict_at, v_line,
         g.identifiers_hash, 1, g.claimed_in, g.claimed_from, g.snapshot_id, g.value_cents,
         g.handed_via, g.conversion_name, g.conversion_action, v_claims

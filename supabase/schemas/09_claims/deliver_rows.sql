@@ -51,7 +51,7 @@ begin
         coalesce((p_by_hand).amount_cents, q.handed_value_cents, q.value_cents) as sent_cents),
   kept as (
     insert into private.queue_delivered (id, site_id, sale_id, call_id, is_plain, provider_key,
-        kind, state, order_id, snapshot_id, value_cents, currency, conversion_time,
+        kind, state, status, order_id, snapshot_id, value_cents, currency, conversion_time,
         conversion_name, conversion_action, click_expires_at, not_before, attempt_count,
         attempt_base, free_waits, claims, identifiers_hash, click_kind, handed_snapshot_id,
         handed_value_cents, handed_values_differ, handed_via, handed_vias_differ,
@@ -59,7 +59,7 @@ begin
         record_index, is_certain, verdict, verdict_at, created_at, updated_at, claimed_in,
         claimed_from, delivered_in, channel)
       select g.id, g.site_id, g.sale_id, g.call_id, g.is_plain, g.provider_key,
-        g.kind, 'COMPLETED', g.order_id, g.sent_snapshot_id, g.sent_cents, g.currency,
+        g.kind, 'COMPLETED', 'COMPLETED', g.order_id, g.sent_snapshot_id, g.sent_cents, g.currency,
         g.conversion_time, g.conversion_name, g.conversion_action, g.click_expires_at,
         g.not_before, g.attempt_count, g.attempt_base, g.free_waits, g.claims, g.identifiers_hash,
         g.click_kind, g.handed_snapshot_id, g.handed_value_cents, g.handed_values_differ,

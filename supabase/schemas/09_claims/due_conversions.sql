@@ -61,6 +61,7 @@ begin
   perform private.act(('system', null)::private.actor, 'DEFERRED');
   update public.offline_conversion_queue q
     set state = 'RETRY',
+        status = 'RETRY',
         next_retry_at = p_until + random() * make_interval(secs => p_jitter_seconds),
         provider_error_code = left(p_code, 64), provider_error_category = 'TRANSIENT',
         last_error = left(p_message, 1024), updated_at = private.current_moment()
@@ -105,7 +106,6 @@ as $$
     'gclid', s.gclid,
     'wbraid', s.wbraid,
     'gbraid', s.gbraid,
-    'clickedAt', s.clicked_at,
     'customerHash', case when said.consent is not null
       then coalesce(s.customer_hash, private.phone_to_send(l)) end,
     'emailHash', case when said.consent is not null then s.email_hash end,

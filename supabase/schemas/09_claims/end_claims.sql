@@ -72,9 +72,8 @@ declare
 begin
   with ended as (
     update public.offline_conversion_queue q
-      set claimed_at = null, claim_token = null, is_plain = false, updated_at = v_now,
-          state = case when b.by_hand is not null or b.is_again and o.outcome = 'RETRY'
-            then 'RETRY' else 'FAILED' end,
+      set claimed_at = null, claim_token = null, tries = q.attempt_count, is_plain = false,
+          updated_at = v_now, state = b.to_state, status = b.to_state,
           next_retry_at = case when b.is_again then coalesce(o.retry_at,
             v_now + private.retry_delay(q.attempt_count - q.attempt_base
               + case when o.code is null then q.free_waits else 0 end)) end,
@@ -114,11 +113,12 @@ begin
                 and w.attempt_count - w.attempt_base >= p_max_attempts
                 and private.may_be_under_another(w) then 'SENT_BY_SCRIPT'
             else o.by_hand end as by_hand) f
+        cross join lateral (select f.by_hand is null and f.is_passing as is_passing,
+          f.is_free or w.attempt_count - w.attempt_base < p_max_attempts as may_go_on) g
         cross join lateral (select f.is_free, f.by_hand,
-          f.by_hand is null and f.is_passing
-            and (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_again,
-          f.by_hand is null and f.is_passing
-            and not (f.is_free or w.attempt_count - w.attempt_base < p_max_attempts) as is_over,
+          g.is_passing and g.may_go_on as is_again, g.is_passing and not g.may_go_on as is_over,
+          case when f.by_hand is not null or g.is_passing and g.may_go_on and o.outcome = 'RETRY'
+            then 'RETRY' else 'FAILED' end as to_state,
           p_token is not null and o.category = 'TRANSIENT'
             and (not o.asks_to_wait or o.code is null) as is_unanswered) b
       where q.id = o.id and q.state in ('QUEUED', 'RETRY')

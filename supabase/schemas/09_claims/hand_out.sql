@@ -24,7 +24,8 @@ declare
 begin
   with claimed as (
     update public.offline_conversion_queue q
-      set claimed_at = v_now, claim_token = p_token, attempt_count = q.attempt_count + 1,
+      set status = 'PROCESSING', claimed_at = v_now, claim_token = p_token,
+          attempt_count = q.attempt_count + 1,
           snapshot_id = r.id, value_cents = r.amount_cents,
           handed_snapshot_id = r.id, handed_value_cents = r.amount_cents,
           handed_values_differ = q.handed_values_differ
@@ -81,7 +82,7 @@ begin
       returning i.position, i.salt, i.via, q.id, q.site_id, q.provider_key, q.kind, q.order_id,
         q.conversion_name, q.conversion_action, q.value_cents, q.currency, q.conversion_time,
         q.attempt_count, q.may_have_arrived, q.sale_id, q.channel, s.gclid, s.wbraid, s.gbraid,
-        s.clicked_at, said.consent, person.phone, person.email),
+        said.consent, person.phone, person.email),
   identified as (
     insert into public.dispatch_identifiers as d
         (queue_id, site_id, gclid, wbraid, gbraid, customer_hash, email_hash, salt, handed_at)
@@ -110,7 +111,6 @@ begin
       'gclid', c.gclid,
       'wbraid', c.wbraid,
       'gbraid', c.gbraid,
-      'clickedAt', c.clicked_at,
       'customerHash', c.phone,
       'emailHash', c.email,
       'channel', c.channel,

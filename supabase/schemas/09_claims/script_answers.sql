@@ -137,7 +137,8 @@ begin
       and q.state = any (private.waiting_states()) and q.claim_token is null
     for update skip locked)
   update public.offline_conversion_queue q
-    set state = 'FAILED', next_retry_at = null, provider_error_code = left(g.code, 64),
+    set state = 'FAILED', status = 'FAILED', next_retry_at = null,
+        provider_error_code = left(g.code, 64),
         provider_error_category = 'VALIDATION', last_error = left(g.message, 1024),
         updated_at = private.current_moment()
     from free f join given g on g.id = f.id where q.id = f.id;

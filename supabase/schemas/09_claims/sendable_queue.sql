@@ -29,7 +29,7 @@ create view private.held_sales as
 -- scanned every sale for each row that it claimed.
 create view private.sendable_queue as
   select x.* from (
-    select q.*,
+    select q.*, coalesce(q.next_retry_at, '-infinity') as eligible_at,
       (select case when q.kind = 'RESTATE' and b.takes_restatements then 'data_manager'
          else 'ads_api' end
        from private.adjustment_bases b

@@ -49,7 +49,8 @@ begin
     for update skip locked),
   capped as (
     update public.offline_conversion_queue q
-      set state = 'FAILED', claimed_at = null, claim_token = null, next_retry_at = null,
+      set state = 'FAILED', status = 'FAILED', tries = q.attempt_count, claimed_at = null,
+          claim_token = null, next_retry_at = null,
           provider_error_code = 'MAX_ATTEMPTS', provider_error_category = 'PERMANENT',
           last_error = 'MAX_ATTEMPTS_EXCEEDED', updated_at = v_now, is_plain = false,
           may_have_arrived = q.may_have_arrived or q.status = 'PROCESSING'
@@ -136,7 +137,8 @@ begin
     order by q.id for update skip locked),
   back as (
     update public.offline_conversion_queue q
-      set state = 'RETRY', claimed_at = null, claim_token = null, next_retry_at = null,
+      set state = 'RETRY', status = 'RETRY', tries = q.attempt_count, claimed_at = null,
+          claim_token = null, next_retry_at = null,
           updated_at = v_now, may_have_arrived = true, is_plain = false
       from mine m where q.id = m.id returning q.sale_id, q.kind)
   select count(*), array_agg(distinct b.sale_id) filter (where b.kind <> 'CONVERSION'
@@ -185,6 +187,7 @@ begin
   moved as (
     update public.offline_conversion_queue q
       set state = case when j.is_superseded then 'FAILED' else 'RETRY' end,
+          status = case when j.is_superseded then 'FAILED' else 'RETRY' end,
           next_retry_at = null, updated_at = v_now,
           provider_error_code =
             case when j.is_superseded then 'SUPERSEDED' else q.provider_error_code end,
@@ -211,7 +214,7 @@ begin
       and q.click_expires_at <= v_now
     order by q.click_expires_at limit 2000 for update skip locked)
   update public.offline_conversion_queue q
-    set state = 'FAILED', next_retry_at = null, updated_at = v_now,
+    set state = 'FAILED', status = 'FAILED', next_retry_at = null, updated_at = v_now,
         provider_error_category = 'VALIDATION',
         provider_error_code = case
           when q.kind = 'CONVERSION' then 'CLICK_EXPIRED' else 'ADJUSTMENT_EXPIRED' end,

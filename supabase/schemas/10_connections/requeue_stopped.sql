@@ -42,8 +42,8 @@ begin
   perform private.lock_with_sales(p_ids);
   perform private.act(p_actor, 'RELEASED');
   update public.offline_conversion_queue q
-    set state = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
-        updated_at = private.current_moment()
+    set state = 'QUEUED', status = 'QUEUED', next_retry_at = null,
+        attempt_base = q.attempt_count, updated_at = private.current_moment()
     from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, p_ids, null) j,
       public.provider_conversion_actions a
     where q.id = j.id and j.skipped is null and q.provider_error_category = 'VALIDATION'
@@ -93,8 +93,8 @@ begin
   perform private.lock_with_sales(v_ids);
   perform private.act(p_actor, 'RELEASED');
   update public.offline_conversion_queue q
-    set state = 'QUEUED', next_retry_at = null, attempt_base = q.attempt_count,
-        updated_at = v_now
+    set state = 'QUEUED', status = 'QUEUED', next_retry_at = null,
+        attempt_base = q.attempt_count, updated_at = v_now
     from private.judge_queue_rows(p_site_id, 'RETRY_SELECTED', null, v_ids, null) j
     where q.id = j.id and j.skipped is null and q.provider_error_category = 'AUTH';
   get diagnostics v_released = row_count;

@@ -19,7 +19,7 @@ create table public.provider_upload_attempts (
   constraint one_line_per_batch_and_phase unique (batch_id, phase)
 );
 create index attempts_of_a_provider
-  on public.provider_upload_attempts (site_id, provider_key, created_at desc);
+  on public.provider_upload_attempts (site_id, provider_key, created_at);
 alter table public.provider_upload_attempts enable row level security;
 
 create trigger attempts_are_permanent before update or delete on public.provider_upload_attempts

@@ -11,16 +11,17 @@ create function private.export_page(
 language sql stable security definer set search_path = ''
 as $$
   with waiting as materialized (
-    select q.* from public.offline_conversion_queue q
+    select q.*, coalesce(q.next_retry_at, '-infinity') as eligible_at
+    from public.offline_conversion_queue q
     where q.site_id = p_site.id and not private.is_paused(p_site) and q.provider_key = 'google_ads'
       and q.state = any (private.waiting_states()) and q.claim_token is null
       and q.kind = 'CONVERSION'
       and q.not_before <= private.current_moment()
-      and q.eligible_at <= private.current_moment()
+      and coalesce(q.next_retry_at, '-infinity') <= private.current_moment()
       and q.attempt_count - q.attempt_base < p_max_attempts
       and not exists (select from private.held_sales h
         where h.sale_id = q.sale_id and h.provider_key = q.provider_key)
-    order by q.eligible_at, q.created_at, q.id limit p_limit + 1),
+    order by coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id limit p_limit + 1),
   seals as (
     select w.eligible_at, w.created_at, w.id, jsonb_build_object(
       'id', w.id,

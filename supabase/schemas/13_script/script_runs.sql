@@ -147,7 +147,7 @@ begin
       where q.site_id = v_site.id and q.provider_key = 'google_ads'
         and q.state = any (private.waiting_states()) and q.claim_token is null
         and q.kind = 'CONVERSION'
-        and q.not_before <= v_now and q.eligible_at <= v_now
+        and q.not_before <= v_now and coalesce(q.next_retry_at, '-infinity') <= v_now
       limit 1000) w),
     'runs', (
       select coalesce(

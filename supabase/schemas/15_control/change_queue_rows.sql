@@ -48,6 +48,8 @@ begin
   changed as (
     update public.offline_conversion_queue q
       set state = case when v_is_undo then j.back ->> 'state' else j.to_status end,
+          status = j.to_status,
+          tries = q.attempt_count - (j.to_status = 'PROCESSING')::int,   -- an undo: in flight again
           updated_at = v_now, is_plain = q.is_plain and q.attempt_count = 0,
           claimed_at = case when v_is_undo then (j.back ->> 'claimedAt')::timestamptz end,
           claim_token = case when v_is_undo then (j.back ->> 'claimToken')::uuid end,

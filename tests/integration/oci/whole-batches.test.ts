@@ -70,6 +70,10 @@ test("claimed and delivered rows keep the rules of the queue, and whoever breaks
   for (const [assignment, rule] of [
     ["claimed_at = null", "processing_rows_have_a_claim"],
     ["claim_token = null, claimed_at = null", "processing_rows_have_a_claim"], // still plain
+    ["claim_token = null, claimed_at = null, is_plain = false, tries = 1", "status_is_the_state_and_the_claim"],
+    ["claim_token = null, claimed_at = null, is_plain = false, status = state", "tries_are_the_claims_that_ended"],
+    ["status = 'QUEUED'", "status_is_the_state_and_the_claim"],
+    ["tries = 1", "tries_are_the_claims_that_ended"],
     ["state = 'FAILED', provider_error_code = 'X'", "failed_rows_say_why"],
     ["attempt_base = 2", "attempts_only_grow"],
     ["value_cents = 0", "values_are_sendable"],
