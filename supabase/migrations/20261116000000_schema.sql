@@ -7601,7 +7601,8 @@ create table private.queue_leases (
   row_ids uuid[] not null,
   provider_key text,
   pipeline private.upload_pipeline,
-  claimed_count int
+  claimed_count int,
+  started_in bigint
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 create view private.queue_in_flight as
   select q.*, l.claimed_at as leased_at
@@ -7770,22 +7771,22 @@ language sql volatile
 as $$ select pg_catalog.nextval('private.queue_moves_id_seq') $$;
 
 -- 11_delivery/provider_upload_attempts.sql
-create table public.provider_upload_attempts (
-  id bigint primary key default private.next_move_id(),
+create table private.finished_batches (
+  batch_id uuid primary key,
   site_id uuid not null,
   provider_key text not null,
-  batch_id uuid not null,
-  phase private.upload_phase not null,
-  claimed_count private.row_count,
-  completed_count private.row_count,
-  failed_count private.row_count,
-  retry_count private.row_count,
+  started_in bigint not null unique,
+  finished_in bigint not null,
+  started_at timestamptz not null,
+  finished_at timestamptz not null,
+  claimed_count private.row_count not null,
+  completed_count private.row_count not null,
+  failed_count private.row_count not null,
+  retry_count private.row_count not null,
   duration_ms private.row_count,
   provider_request_id private.provider_text,
   error_code private.error_code,
-  error_category private.attempt_category,
-  created_at timestamptz not null,
-  constraint one_line_per_batch_and_phase unique (batch_id, phase)
+  error_category private.attempt_category
 );
 
 -- 08_queue/queue_transitions.sql
@@ -7794,15 +7795,22 @@ create view public.queue_transitions with (security_invoker = true) as
     m.actor_id, m.attempt_count, m.provider_error_code, m.created_at
   from private.queue_moves m
   union all
-  select b.id, q.id, q.site_id, q.claimed_from, 'PROCESSING', 'WORKER_CLAIM', 'system',
-    null, 1, null, b.created_at
+  select b.started_in, q.id, q.site_id, q.claimed_from, 'PROCESSING', 'WORKER_CLAIM', 'system',
+    null, 1, null, b.started_at
   from public.offline_conversion_queue q
-    join public.provider_upload_attempts b on b.id = q.claimed_in
+    join private.finished_batches b on b.started_in = q.claimed_in
   union all
-  select b.id, q.id, q.site_id, 'PROCESSING', 'COMPLETED', 'WORKER_SETTLE', 'system',
-    null, q.attempt_count, null, b.created_at
+  select l.started_in, q.id, q.site_id, q.claimed_from, 'PROCESSING', 'WORKER_CLAIM', 'system',
+    null, 1, null, l.claimed_at
+  from public.offline_conversion_queue q
+    join private.queue_leases l on l.token = any (q.claims) and l.started_in = q.claimed_in
+      and l.claimed_count is not null
+  union all
+  select b.finished_in, q.id, q.site_id, 'PROCESSING', 'COMPLETED', 'WORKER_SETTLE', 'system',
+    null, q.attempt_count, null, b.finished_at
   from private.queue_delivered q
-    join public.provider_upload_attempts b on b.id = q.delivered_in
+    join private.finished_batches b
+      on b.started_in = q.claimed_in and b.finished_in = q.delivered_in
   union all
   select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
     b.actor_id, q.attempt_count, null, b.created_at
@@ -8265,18 +8273,14 @@ begin
     from taken t),
   leased as (
     insert into private.queue_leases as l (token, site_id, claimed_at, row_ids, provider_key,
-        pipeline, claimed_count)
+        pipeline, claimed_count, started_in)
       select p_by.token, p_site_id, v_now, coalesce(h.ids, '{}'), p_provider_key, 'seals',
-        p_others + h.n
-      from handed h where p_others + h.n > 0
+        p_others + h.n, p.line
+      from handed h cross join place p where p_others + h.n > 0
       on conflict (token) do update   -- hand_out claimed others under the same token
         set row_ids = l.row_ids || excluded.row_ids, provider_key = excluded.provider_key,
-            pipeline = excluded.pipeline, claimed_count = excluded.claimed_count),
-  started as (
-    insert into public.provider_upload_attempts (id, site_id, provider_key, batch_id, phase,
-        claimed_count, created_at)
-      select p.line, p_site_id, p_provider_key, p_by.token, 'STARTED', p_others + h.n, v_now
-      from handed h cross join place p where p_others + h.n > 0)
+            pipeline = excluded.pipeline, claimed_count = excluded.claimed_count,
+            started_in = excluded.started_in)
   select h.n, case when h.n > 0 then h.plain end,
       case when p.n > 0 then json_build_object('eligibleAt', p.eligible_ats[p.n],
         'createdAt', p.created_ats[p.n], 'id', p.ids[p.n]) end,
@@ -8501,12 +8505,14 @@ begin
     delete from private.queue_leases l using whole w
       where w.is_whole and l.token = p_token and l.site_id = p_site_id
         and l.claimed_count is not null
-      returning w.n),
+      returning w.n, l.started_in, l.claimed_at, l.claimed_count),
   ended as (
-    insert into public.provider_upload_attempts (id, site_id, provider_key, batch_id, phase,
-        completed_count, failed_count, retry_count, duration_ms, provider_request_id, created_at)
-      select v_line, p_site_id, p_provider_key, p_token, 'FINISHED', o.n, 0, 0,
-        (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256), v_now
+    insert into private.finished_batches (batch_id, site_id, provider_key, started_in,
+        finished_in, started_at, finished_at, claimed_count, completed_count, failed_count,
+        retry_count, duration_ms, provider_request_id)
+      select p_token, p_site_id, p_provider_key, o.started_in, v_line, o.claimed_at, v_now,
+        o.claimed_count, o.n, 0, 0,
+        (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256)
       from over o),
   counted as (
     insert into private.queue_count_deltas (site_id, provider_key, from_state, state, currency,
@@ -10990,39 +10996,35 @@ end
 $$;
 
 -- 11_delivery/provider_upload_attempts.sql
-create function private.check_attempt_line() returns trigger
-language plpgsql set search_path = ''
-as $$
-declare
-  v_broken text := case new.phase
-    when 'STARTED' then case when new.claimed_count is null or num_nonnulls(new.completed_count,
-        new.failed_count, new.retry_count, new.duration_ms, new.provider_request_id,
-        new.error_code, new.error_category) > 0 then 'started_lines_count_the_claimed' end
-    when 'FINISHED' then case when new.claimed_count is not null or num_nulls(new.completed_count,
-        new.failed_count, new.retry_count) > 0 then 'finished_lines_count_the_outcomes' end end;
-begin
-  if v_broken is not null then
-    perform private.refuse_row(tg_table_name, v_broken);
-  end if;
-  return new;
-end
-$$;
+create view public.provider_upload_attempts with (security_invoker = true) as
+  select b.started_in as id, b.site_id, b.provider_key, b.batch_id, 'STARTED' as phase,
+    b.claimed_count::int, null::int as completed_count, null::int as failed_count,
+    null::int as retry_count, null::int as duration_ms, null as provider_request_id,
+    null as error_code, null as error_category, b.started_at as created_at
+  from private.finished_batches b
+  union all
+  select b.finished_in, b.site_id, b.provider_key, b.batch_id, 'FINISHED',
+    null, b.completed_count::int, b.failed_count::int,
+    b.retry_count::int, b.duration_ms::int, b.provider_request_id::text,
+    b.error_code::text, b.error_category::text, b.finished_at
+  from private.finished_batches b
+  union all
+  select l.started_in, l.site_id, l.provider_key, l.token, 'STARTED',
+    l.claimed_count, null, null, null, null, null, null, null, l.claimed_at
+  from private.queue_leases l where l.claimed_count is not null;
 create function private.record_deferral(
   p_site_id uuid, p_provider_key text, p_count int, p_code text
 ) returns void
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_batch uuid := gen_random_uuid();
+  v_now timestamptz := private.current_moment();
 begin
-  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-      claimed_count, completed_count, failed_count, retry_count, error_code, error_category,
-      created_at)
-    values
-      (p_site_id, p_provider_key, v_batch, 'STARTED', p_count, null, null, null, null, null,
-        private.current_moment()),
-      (p_site_id, p_provider_key, v_batch, 'FINISHED', null, 0, 0, p_count, left(p_code, 64),
-        'TRANSIENT', private.current_moment());
+  insert into private.finished_batches (batch_id, site_id, provider_key, started_in, finished_in,
+      started_at, finished_at, claimed_count, completed_count, failed_count, retry_count,
+      error_code, error_category)
+    values (gen_random_uuid(), p_site_id, p_provider_key, private.next_move_id(),
+      private.next_move_id(), v_now, v_now, p_count, 0, 0, p_count, left(p_code, 64), 'TRANSIENT');
 end
 $$;
 
@@ -11330,18 +11332,13 @@ create function private.start_batch(
 language plpgsql security definer set search_path = ''
 as $$
 begin
-  with started as (
-    insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-        claimed_count, created_at)
-      values (p_site_id, p_provider_key, p_batch_id, 'STARTED', p_claimed,
-        private.current_moment()))
   insert into private.queue_leases as l (token, site_id, claimed_at, row_ids, provider_key,
-      pipeline, claimed_count)
+      pipeline, claimed_count, started_in)
     values (p_batch_id, p_site_id, private.current_moment(), '{}', p_provider_key,
-      p_pipeline, p_claimed)
+      p_pipeline, p_claimed, private.next_move_id())
     on conflict (token) do update   -- hand_out has made it
       set provider_key = excluded.provider_key, pipeline = excluded.pipeline,
-          claimed_count = excluded.claimed_count;
+          claimed_count = excluded.claimed_count, started_in = excluded.started_in;
 end
 $$;
 create function private.finish_batch(
@@ -11354,22 +11351,24 @@ declare
   v_open private.queue_leases;
   v_is_current boolean;
 begin
-  update private.queue_leases l set claimed_count = null
+  select l.* into v_open from private.queue_leases l
     where l.token = p_batch_id and l.site_id = p_site_id and l.claimed_count is not null
-    returning l.* into v_open;
+    for update;
   if v_open.token is null then
     return false;
   end if;
+  update private.queue_leases l set claimed_count = null where l.token = p_batch_id;
   perform private.end_leases(array[p_batch_id]);
   v_is_current := private.hold_provider(p_site_id, v_open.provider_key)
     = (p_batch ->> 'credentialsVersion')::int;
-  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-      completed_count, failed_count, retry_count, duration_ms, provider_request_id, error_code,
-      error_category, created_at)
-    values (p_site_id, v_open.provider_key, p_batch_id, 'FINISHED',
+  insert into private.finished_batches (batch_id, site_id, provider_key, started_in, finished_in,
+      started_at, finished_at, claimed_count, completed_count, failed_count, retry_count,
+      duration_ms, provider_request_id, error_code, error_category)
+    values (p_batch_id, p_site_id, v_open.provider_key, v_open.started_in, private.next_move_id(),
+      v_open.claimed_at, v_now, v_open.claimed_count,
       coalesce(p_completed, 0), coalesce(p_failed, 0), coalesce(p_retry, 0),
       (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256),
-      left(p_batch ->> 'errorCode', 64), p_batch ->> 'errorCategory', v_now);
+      left(p_batch ->> 'errorCode', 64), p_batch ->> 'errorCategory');
   perform public.increment_provider_upload_metrics(p_site_id, v_open.provider_key,
     coalesce(p_completed, 0) + coalesce(p_failed, 0) + coalesce(p_retry, 0),
     p_completed, p_failed, p_retry);
@@ -11415,17 +11414,19 @@ declare
   v_reopened int;
 begin
   with dead as materialized (
-    select l.token as batch_id, l.site_id, l.provider_key, l.claimed_count
+    select l.token as batch_id, l.site_id, l.provider_key, l.claimed_count, l.claimed_at,
+      l.started_in
     from private.queue_leases l
     where l.claimed_at <= v_now - p_min_age and l.claimed_count is not null
     order by l.claimed_at limit 2000 for update skip locked),
   closed as (
     update private.queue_leases l set claimed_count = null from dead d where l.token = d.batch_id),
   finished as (
-    insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-        completed_count, failed_count, retry_count, error_code, error_category, created_at)
-      select d.site_id, d.provider_key, d.batch_id, 'FINISHED', 0, 0, d.claimed_count,
-        'WORKER_LOST', 'TRANSIENT', v_now
+    insert into private.finished_batches (batch_id, site_id, provider_key, started_in,
+        finished_in, started_at, finished_at, claimed_count, completed_count, failed_count,
+        retry_count, error_code, error_category)
+      select d.batch_id, d.site_id, d.provider_key, d.started_in, private.next_move_id(),
+        d.claimed_at, v_now, d.claimed_count, 0, 0, d.claimed_count, 'WORKER_LOST', 'TRANSIENT'
       from dead d),
   counted as (
     insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,
@@ -17521,14 +17522,12 @@ grant execute on function public.claim_verdict_polls(int, int) to opsmantik_app,
 
 -- 11_delivery/provider_upload_attempts.sql
 create index attempts_of_a_provider
-  on public.provider_upload_attempts (site_id, provider_key, created_at);
-alter table public.provider_upload_attempts enable row level security;
-create trigger attempts_are_permanent before update or delete on public.provider_upload_attempts
+  on private.finished_batches (site_id, provider_key, finished_at);
+alter table private.finished_batches enable row level security;
+create trigger attempts_are_permanent before update or delete on private.finished_batches
   for each row execute function private.refuse_change();
-create trigger attempts_are_never_truncated before truncate on public.provider_upload_attempts
+create trigger attempts_are_never_truncated before truncate on private.finished_batches
   for each statement execute function private.refuse_change();
-create trigger lines_count_what_their_phase_knows before insert on public.provider_upload_attempts
-  for each row execute function private.check_attempt_line();
 
 -- 11_delivery/provider_upload_metrics.sql
 alter table private.upload_metric_totals enable row level security;

@@ -51,12 +51,12 @@ const columns: Record<string, { erased: string; kept: string }> = {
 
 /** Tables of settings, members, money, proofs and running figures: ids, amounts, codes, ranges and hashes, nothing of a visitor. */
 const withoutPeople = `
-  private.action_names private.call_reports private.refused_origins private.setup_tests private.setup_ticks private.assumed_dispatches private.billing_credits private.counted_days private.delivery_turns private.erased_marks private.person_addresses private.plan_changes
+  private.action_names private.call_reports private.refused_origins private.setup_tests private.setup_ticks private.assumed_dispatches private.billing_credits private.counted_days private.delivery_turns private.erased_marks private.finished_batches private.person_addresses private.plan_changes
   private.queue_batch_moves private.queue_check private.queue_check_counts private.queue_count_checks private.queue_count_deltas private.queue_counts private.queue_leases
   private.queue_moves private.queue_outcomes private.retention_progress private.site_secrets private.upload_metric_deltas private.upload_metric_totals private.usage_origins private.lead_room_taken private.voucher_key public.contract_moves public.contracts public.erasure_receipts
   public.hos_idempotency_keys public.ingest_drop_deltas public.ingest_drops_daily public.invoices public.proof_blocks
   public.provider_conversion_actions public.provider_credentials public.provider_health_state
-  public.provider_requests public.provider_upload_attempts public.revenue_snapshots
+  public.provider_requests public.revenue_snapshots
   public.script_runs public.site_api_keys public.site_invitations public.site_plans public.site_usage_monthly public.sites
   public.transition_proofs`;
 

@@ -8,9 +8,10 @@ create table private.queue_leases (
   site_id uuid not null,
   claimed_at timestamptz not null,
   row_ids uuid[] not null,                         -- as they were handed out; none of signals
-  provider_key text,                               -- these three are of a worker's batch
+  provider_key text,                               -- these four are of a worker's batch
   pipeline private.upload_pipeline,
-  claimed_count int                                -- null: the batch is finished, or a script's
+  claimed_count int,                               -- null: the batch is finished, or a script's
+  started_in bigint                                -- STARTED of the batch: its line of the ledger
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 alter table private.queue_leases alter column row_ids set storage external;
 create index idx_offline_conversion_queue_processing_claimed_at

@@ -54,15 +54,22 @@ create view public.queue_transitions with (security_invoker = true) as
     m.actor_id, m.attempt_count, m.provider_error_code, m.created_at
   from private.queue_moves m
   union all
-  select b.id, q.id, q.site_id, q.claimed_from, 'PROCESSING', 'WORKER_CLAIM', 'system',
-    null, 1, null, b.created_at
+  select b.started_in, q.id, q.site_id, q.claimed_from, 'PROCESSING', 'WORKER_CLAIM', 'system',
+    null, 1, null, b.started_at
   from public.offline_conversion_queue q
-    join public.provider_upload_attempts b on b.id = q.claimed_in
+    join private.finished_batches b on b.started_in = q.claimed_in
+  union all   -- of a batch that is still open
+  select l.started_in, q.id, q.site_id, q.claimed_from, 'PROCESSING', 'WORKER_CLAIM', 'system',
+    null, 1, null, l.claimed_at
+  from public.offline_conversion_queue q
+    join private.queue_leases l on l.token = any (q.claims) and l.started_in = q.claimed_in
+      and l.claimed_count is not null
   union all
-  select b.id, q.id, q.site_id, 'PROCESSING', 'COMPLETED', 'WORKER_SETTLE', 'system',
-    null, q.attempt_count, null, b.created_at
+  select b.finished_in, q.id, q.site_id, 'PROCESSING', 'COMPLETED', 'WORKER_SETTLE', 'system',
+    null, q.attempt_count, null, b.finished_at
   from private.queue_delivered q
-    join public.provider_upload_attempts b on b.id = q.delivered_in
+    join private.finished_batches b
+      on b.started_in = q.claimed_in and b.finished_in = q.delivered_in
   union all
   select b.id, q.id, q.site_id, b.from_status, b.to_status, b.reason, b.actor_kind,
     b.actor_id, q.attempt_count, null, b.created_at

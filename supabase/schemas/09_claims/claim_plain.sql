@@ -123,18 +123,14 @@ begin
     from taken t),
   leased as (
     insert into private.queue_leases as l (token, site_id, claimed_at, row_ids, provider_key,
-        pipeline, claimed_count)
+        pipeline, claimed_count, started_in)
       select p_by.token, p_site_id, v_now, coalesce(h.ids, '{}'), p_provider_key, 'seals',
-        p_others + h.n
-      from handed h where p_others + h.n > 0
+        p_others + h.n, p.line
+      from handed h cross join place p where p_others + h.n > 0
       on conflict (token) do update   -- hand_out claimed others under the same token
         set row_ids = l.row_ids || excluded.row_ids, provider_key = excluded.provider_key,
-            pipeline = excluded.pipeline, claimed_count = excluded.claimed_count),
-  started as (
-    insert into public.provider_upload_attempts (id, site_id, provider_key, batch_id, phase,
-        claimed_count, created_at)
-      select p.line, p_site_id, p_provider_key, p_by.token, 'STARTED', p_others + h.n, v_now
-      from handed h cross join place p where p_others + h.n > 0)
+            pipeline = excluded.pipeline, claimed_count = excluded.claimed_count,
+            started_in = excluded.started_in)
   select h.n, case when h.n > 0 then h.plain end,
       case when p.n > 0 then json_build_object('eligibleAt', p.eligible_ats[p.n],
         'createdAt', p.created_ats[p.n], 'id', p.ids[p.n]) end,

@@ -75,12 +75,14 @@ begin
     delete from private.queue_leases l using whole w
       where w.is_whole and l.token = p_token and l.site_id = p_site_id
         and l.claimed_count is not null
-      returning w.n),
+      returning w.n, l.started_in, l.claimed_at, l.claimed_count),
   ended as (
-    insert into public.provider_upload_attempts (id, site_id, provider_key, batch_id, phase,
-        completed_count, failed_count, retry_count, duration_ms, provider_request_id, created_at)
-      select v_line, p_site_id, p_provider_key, p_token, 'FINISHED', o.n, 0, 0,
-        (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256), v_now
+    insert into private.finished_batches (batch_id, site_id, provider_key, started_in,
+        finished_in, started_at, finished_at, claimed_count, completed_count, failed_count,
+        retry_count, duration_ms, provider_request_id)
+      select p_token, p_site_id, p_provider_key, o.started_in, v_line, o.claimed_at, v_now,
+        o.claimed_count, o.n, 0, 0,
+        (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256)
       from over o),
   counted as (
     insert into private.queue_count_deltas (site_id, provider_key, from_state, state, currency,

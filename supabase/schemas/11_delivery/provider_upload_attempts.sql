@@ -1,54 +1,50 @@
--- The ledger of attempts: one STARTED and one FINISHED line per batch. No secret, no person. The
--- lines of a batch of plain rows are also the lines of their claim and of their delivery in the
--- ledger of the queue, and have their numbers from it.
-create table public.provider_upload_attempts (
-  id bigint primary key default private.next_move_id(),
+-- The ledger of attempts: one STARTED and one FINISHED line per batch. No secret, no person. An open
+-- batch is its lease (queue_leases); when it ends, both lines become one row here, which never
+-- changes. The lines of a batch of plain rows are also the lines of their claim and of their
+-- delivery in the ledger of the queue, and have their numbers from it.
+create table private.finished_batches (
+  batch_id uuid primary key,                       -- the claim's token
   site_id uuid not null,
   provider_key text not null,
-  batch_id uuid not null,                          -- the claim's token
-  phase private.upload_phase not null,
-  claimed_count private.row_count,
-  completed_count private.row_count,
-  failed_count private.row_count,
-  retry_count private.row_count,
+  started_in bigint not null unique,
+  finished_in bigint not null,
+  started_at timestamptz not null,
+  finished_at timestamptz not null,
+  claimed_count private.row_count not null,
+  completed_count private.row_count not null,
+  failed_count private.row_count not null,
+  retry_count private.row_count not null,
   duration_ms private.row_count,
   provider_request_id private.provider_text,
   error_code private.error_code,
-  error_category private.attempt_category,
-  created_at timestamptz not null,
-  constraint one_line_per_batch_and_phase unique (batch_id, phase)
+  error_category private.attempt_category
 );
 create index attempts_of_a_provider
-  on public.provider_upload_attempts (site_id, provider_key, created_at);
-alter table public.provider_upload_attempts enable row level security;
+  on private.finished_batches (site_id, provider_key, finished_at);
+alter table private.finished_batches enable row level security;
 
-create trigger attempts_are_permanent before update or delete on public.provider_upload_attempts
+create trigger attempts_are_permanent before update or delete on private.finished_batches
   for each row execute function private.refuse_change();
-create trigger attempts_are_never_truncated before truncate on public.provider_upload_attempts
+create trigger attempts_are_never_truncated before truncate on private.finished_batches
   for each statement execute function private.refuse_change();
 
--- check_attempt_line: trigger; a STARTED line counts what was claimed and nothing else, a FINISHED
--- line the outcomes. Not CHECKs: Postgres parses those again for each statement, and with batches
--- of one that was a twelfth of an answer.
-create function private.check_attempt_line() returns trigger
-language plpgsql set search_path = ''
-as $$
-declare
-  v_broken text := case new.phase
-    when 'STARTED' then case when new.claimed_count is null or num_nonnulls(new.completed_count,
-        new.failed_count, new.retry_count, new.duration_ms, new.provider_request_id,
-        new.error_code, new.error_category) > 0 then 'started_lines_count_the_claimed' end
-    when 'FINISHED' then case when new.claimed_count is not null or num_nulls(new.completed_count,
-        new.failed_count, new.retry_count) > 0 then 'finished_lines_count_the_outcomes' end end;
-begin
-  if v_broken is not null then
-    perform private.refuse_row(tg_table_name, v_broken);
-  end if;
-  return new;
-end
-$$;
-create trigger lines_count_what_their_phase_knows before insert on public.provider_upload_attempts
-  for each row execute function private.check_attempt_line();
+-- provider_upload_attempts: the ledger, line by line.
+create view public.provider_upload_attempts with (security_invoker = true) as
+  select b.started_in as id, b.site_id, b.provider_key, b.batch_id, 'STARTED' as phase,
+    b.claimed_count::int, null::int as completed_count, null::int as failed_count,
+    null::int as retry_count, null::int as duration_ms, null as provider_request_id,
+    null as error_code, null as error_category, b.started_at as created_at
+  from private.finished_batches b
+  union all
+  select b.finished_in, b.site_id, b.provider_key, b.batch_id, 'FINISHED',
+    null, b.completed_count::int, b.failed_count::int,
+    b.retry_count::int, b.duration_ms::int, b.provider_request_id::text,
+    b.error_code::text, b.error_category::text, b.finished_at
+  from private.finished_batches b
+  union all
+  select l.started_in, l.site_id, l.provider_key, l.token, 'STARTED',
+    l.claimed_count, null, null, null, null, null, null, null, l.claimed_at
+  from private.queue_leases l where l.claimed_count is not null;
 
 -- record_deferral: rows were deferred without asking the provider. Writes both lines of the ledger,
 -- no try in the metrics, and nothing to the provider's health.
@@ -58,15 +54,12 @@ create function private.record_deferral(
 language plpgsql security definer set search_path = ''
 as $$
 declare
-  v_batch uuid := gen_random_uuid();
+  v_now timestamptz := private.current_moment();
 begin
-  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-      claimed_count, completed_count, failed_count, retry_count, error_code, error_category,
-      created_at)
-    values
-      (p_site_id, p_provider_key, v_batch, 'STARTED', p_count, null, null, null, null, null,
-        private.current_moment()),
-      (p_site_id, p_provider_key, v_batch, 'FINISHED', null, 0, 0, p_count, left(p_code, 64),
-        'TRANSIENT', private.current_moment());
+  insert into private.finished_batches (batch_id, site_id, provider_key, started_in, finished_in,
+      started_at, finished_at, claimed_count, completed_count, failed_count, retry_count,
+      error_code, error_category)
+    values (gen_random_uuid(), p_site_id, p_provider_key, private.next_move_id(),
+      private.next_move_id(), v_now, v_now, p_count, 0, 0, p_count, left(p_code, 64), 'TRANSIENT');
 end
 $$;

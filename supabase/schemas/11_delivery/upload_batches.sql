@@ -8,18 +8,13 @@ create function private.start_batch(
 language plpgsql security definer set search_path = ''
 as $$
 begin
-  with started as (
-    insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-        claimed_count, created_at)
-      values (p_site_id, p_provider_key, p_batch_id, 'STARTED', p_claimed,
-        private.current_moment()))
   insert into private.queue_leases as l (token, site_id, claimed_at, row_ids, provider_key,
-      pipeline, claimed_count)
+      pipeline, claimed_count, started_in)
     values (p_batch_id, p_site_id, private.current_moment(), '{}', p_provider_key,
-      p_pipeline, p_claimed)
+      p_pipeline, p_claimed, private.next_move_id())
     on conflict (token) do update   -- hand_out has made it
       set provider_key = excluded.provider_key, pipeline = excluded.pipeline,
-          claimed_count = excluded.claimed_count;
+          claimed_count = excluded.claimed_count, started_in = excluded.started_in;
 end
 $$;
 
@@ -43,22 +38,24 @@ declare
   v_open private.queue_leases;
   v_is_current boolean;
 begin
-  update private.queue_leases l set claimed_count = null
+  select l.* into v_open from private.queue_leases l
     where l.token = p_batch_id and l.site_id = p_site_id and l.claimed_count is not null
-    returning l.* into v_open;
+    for update;
   if v_open.token is null then
     return false;
   end if;
+  update private.queue_leases l set claimed_count = null where l.token = p_batch_id;
   perform private.end_leases(array[p_batch_id]);
   v_is_current := private.hold_provider(p_site_id, v_open.provider_key)
     = (p_batch ->> 'credentialsVersion')::int;
-  insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-      completed_count, failed_count, retry_count, duration_ms, provider_request_id, error_code,
-      error_category, created_at)
-    values (p_site_id, v_open.provider_key, p_batch_id, 'FINISHED',
+  insert into private.finished_batches (batch_id, site_id, provider_key, started_in, finished_in,
+      started_at, finished_at, claimed_count, completed_count, failed_count, retry_count,
+      duration_ms, provider_request_id, error_code, error_category)
+    values (p_batch_id, p_site_id, v_open.provider_key, v_open.started_in, private.next_move_id(),
+      v_open.claimed_at, v_now, v_open.claimed_count,
       coalesce(p_completed, 0), coalesce(p_failed, 0), coalesce(p_retry, 0),
       (p_batch ->> 'durationMs')::int, left(p_batch ->> 'requestId', 256),
-      left(p_batch ->> 'errorCode', 64), p_batch ->> 'errorCategory', v_now);
+      left(p_batch ->> 'errorCode', 64), p_batch ->> 'errorCategory');
   perform public.increment_provider_upload_metrics(p_site_id, v_open.provider_key,
     coalesce(p_completed, 0) + coalesce(p_failed, 0) + coalesce(p_retry, 0),
     p_completed, p_failed, p_retry);
@@ -113,17 +110,19 @@ declare
   v_reopened int;
 begin
   with dead as materialized (
-    select l.token as batch_id, l.site_id, l.provider_key, l.claimed_count
+    select l.token as batch_id, l.site_id, l.provider_key, l.claimed_count, l.claimed_at,
+      l.started_in
     from private.queue_leases l
     where l.claimed_at <= v_now - p_min_age and l.claimed_count is not null
     order by l.claimed_at limit 2000 for update skip locked),
   closed as (
     update private.queue_leases l set claimed_count = null from dead d where l.token = d.batch_id),
   finished as (
-    insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase,
-        completed_count, failed_count, retry_count, error_code, error_category, created_at)
-      select d.site_id, d.provider_key, d.batch_id, 'FINISHED', 0, 0, d.claimed_count,
-        'WORKER_LOST', 'TRANSIENT', v_now
+    insert into private.finished_batches (batch_id, site_id, provider_key, started_in,
+        finished_in, started_at, finished_at, claimed_count, completed_count, failed_count,
+        retry_count, error_code, error_category)
+      select d.batch_id, d.site_id, d.provider_key, d.started_in, private.next_move_id(),
+        d.claimed_at, v_now, d.claimed_count, 0, 0, d.claimed_count, 'WORKER_LOST', 'TRANSIENT'
       from dead d),
   counted as (
     insert into private.upload_metric_deltas (site_id, provider_key, attempts, completed, failed,

@@ -124,11 +124,11 @@ test("a deferral is two lines and nothing else", async () => {
 
 // Guarantee: nobody rewrites what was tried, not even our own functions.
 test.each([
-  "update public.provider_upload_attempts set claimed_count = 0",
-  "delete from public.provider_upload_attempts",
-  "truncate public.provider_upload_attempts",
+  "update private.finished_batches set claimed_count = 0",
+  "delete from private.finished_batches",
+  "truncate private.finished_batches",
 ])("%s is refused", async (statement) => {
-  await startBatch(db.sql, team, start);
+  await finishBatch(db.sql, team, await startBatch(db.sql, team, start), { outcome: "success" }, start);
   await expect(db.sql.unsafe(statement)).rejects.toMatchObject({ message: "RECORD_IS_PERMANENT", code: "PT409" });
 });
 
@@ -156,18 +156,18 @@ describe("states that cannot be stored", () => {
     await set("failure_count = 5, state = 'OPEN', next_probe_at = now()");
   });
 
+  // Guarantee: a batch ends once, with a count for each outcome, whoever writes it.
   test.each([
-    ["one_line_per_batch_and_phase", "STARTED", 1, null],
-    ["started_lines_count_the_claimed", "STARTED", null, null],
-    ["started_lines_count_the_claimed", "STARTED", 1, 1],
-    ["finished_lines_count_the_outcomes", "FINISHED", null, null],
-  ])("%s holds for %s with %s claimed and %s completed", async (constraint, phase, claimed, completed) => {
-    const batch = randomUUID();
-    const line =
-      () => db.sql`insert into public.provider_upload_attempts (site_id, provider_key, batch_id, phase, claimed_count, completed_count, created_at)
-      values (${team.siteUuid}, 'google_ads', ${batch}, ${phase}, ${claimed}, ${completed}, now())`;
-    if (constraint === "one_line_per_batch_and_phase") await line();
-    await expect(line()).rejects.toMatchObject({ constraint_name: constraint });
+    ["a second end", {}, { constraint_name: "finished_batches_pkey" }],
+    ["the STARTED line of another batch", { batch_id: randomUUID() }, { constraint_name: "finished_batches_started_in_key" }],
+    ["no number of claimed rows", { claimed_count: null }, { column_name: "claimed_count" }],
+    ["no number of failures", { failed_count: null }, { column_name: "failed_count" }],
+    ["a negative number", { retry_count: -1 }, { constraint_name: "counts_are_not_negative" }],
+  ])("an ended batch with %s", async (_what, change, refusal) => {
+    const { token } = await startBatch(db.sql, team, start);
+    await finishBatch(db.sql, team, { token, credentials_version: 1 } as never, { outcome: "success" }, start);
+    const [ended] = await db.sql`select * from private.finished_batches where batch_id = ${token}`;
+    await expect(db.sql`insert into private.finished_batches ${db.sql({ ...ended, ...change })}`).rejects.toMatchObject(refusal);
   });
 });
 
