@@ -1,5 +1,5 @@
--- The ledger of attempts: one STARTED and one FINISHED line per batch. No secret, no person. An open
--- batch is its lease (queue_leases); when it ends, both lines become one row here, which never
+-- The ledger of attempts: one STARTED and one FINISHED line per batch. No secret, no person. An
+-- open batch is its lease (queue_leases); when it ends, both lines become one row here, which never
 -- changes. The lines of a batch of plain rows are also the lines of their claim and of their
 -- delivery in the ledger of the queue, and have their numbers from it.
 create table private.finished_batches (
