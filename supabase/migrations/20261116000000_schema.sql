@@ -8196,9 +8196,9 @@ declare
     'attemptCount', 1, 'mayHaveArrived', false);
   v_left uuid[];
 begin
-  -- Materialized: once per row a salt is drawn and a number hashed. In the order of the index, since
-  -- nothing here hashes or sorts. If it were not, the next claim would begin elsewhere, and go back
-  -- to the start within seconds.
+  -- Materialized: once per row a salt is drawn and a number hashed. In the order of the index: here
+  -- nothing hashes or sorts. If it were not, the next claim would begin elsewhere, and go back to
+  -- the start within seconds.
   with due as materialized (
     select q.tid, q.id, q.state, q.eligible_at, q.created_at,
       s.gclid, s.wbraid, s.gbraid,
