@@ -6983,6 +6983,7 @@ create table public.offline_conversion_queue (
 create table private.queue_delivered partition of public.offline_conversion_queue (
   primary key (id),
   uploaded_at not null,
+  status default 'COMPLETED',
   conversion_name not null,
   constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
 ) for values in ('COMPLETED')
@@ -7582,8 +7583,6 @@ $$;
 -- 08_queue/queue_domains.sql
 create domain private.request_id as text
   constraint request_id_is_bounded check (char_length(value) between 1 and 256);
-create domain private.upload_phase as text
-  constraint phase_is_known check (value in ('STARTED', 'FINISHED'));
 create domain private.attempt_category as text
   constraint attempt_category_is_known
     check (value in ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT'));
@@ -8106,10 +8105,12 @@ declare
 begin
   claimed := 0;
   rows := '[]';
-  if exists (select from private.queue_open q
+  -- The first in the order of the index: nothing tells the planner how many of them are due.
+  if (select coalesce(q.next_retry_at, '-infinity') from private.queue_open q
       where q.site_id = p_site_id and q.provider_key = p_provider_key
         and q.state in ('QUEUED', 'RETRY') and not q.is_plain and q.claim_token is null
-        and coalesce(q.next_retry_at, '-infinity') <= private.current_moment()) then
+      order by coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id limit 1)
+      <= private.current_moment() then
     v_due := private.lock_due(
       p_site_id, p_provider_key, p_limit, p_max_attempts, p_by.transport, false);
     if v_due.row_ids is not null then
@@ -9048,6 +9049,7 @@ create function public.fail_offline_conversions(
   p_claims jsonb default null
 ) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
+  set enable_seqscan = off
 as $$
 declare
   v_ids uuid[] := private.of_this_site(p_site_id, p_ids);
@@ -11552,7 +11554,6 @@ begin
           'gclid', c.gclid,
           'wbraid', c.wbraid,
           'gbraid', c.gbraid,
-          'clickedAt', c.clicked_at,
           'customerHash', null,
           'emailHash', null,
           'channel', c.channel,
@@ -17308,8 +17309,8 @@ create trigger delivered_rows_are_permanent before delete on private.queue_deliv
 create trigger delivered_rows_are_never_truncated before truncate on private.queue_delivered
   for each statement execute function private.refuse_change();
 create trigger delivered_rows_say_what_was_sent
-  before update of id, site_id, sale_id, snapshot_id, kind, provider_key, transport, order_id,
-    conversion_name, conversion_action, conversion_time, value_cents, currency, identifiers_hash,
+  before update of id, site_id, sale_id, snapshot_id, kind, provider_key, status, transport,
+    order_id, conversion_name, conversion_action, conversion_time, value_cents, currency, identifiers_hash,
     click_kind, record_index, uploaded_at, claim_token, provider_error_code,
     provider_error_category, last_error
   on private.queue_delivered for each row execute function private.refuse_change();

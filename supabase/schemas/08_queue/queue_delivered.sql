@@ -4,6 +4,7 @@
 create table private.queue_delivered partition of public.offline_conversion_queue (
   primary key (id),
   uploaded_at not null,
+  status default 'COMPLETED',
   conversion_name not null,
   -- Data Manager would take a value of 0 as a conversion worth 0, and keep counting it.
   constraint data_manager_cannot_retract check (kind <> 'RETRACT' or transport <> 'data_manager')
@@ -35,8 +36,8 @@ create trigger delivered_rows_are_permanent before delete on private.queue_deliv
 create trigger delivered_rows_are_never_truncated before truncate on private.queue_delivered
   for each statement execute function private.refuse_change();
 create trigger delivered_rows_say_what_was_sent
-  before update of id, site_id, sale_id, snapshot_id, kind, provider_key, transport, order_id,
-    conversion_name, conversion_action, conversion_time, value_cents, currency, identifiers_hash,
+  before update of id, site_id, sale_id, snapshot_id, kind, provider_key, status, transport,
+    order_id, conversion_name, conversion_action, conversion_time, value_cents, currency, identifiers_hash,
     click_kind, record_index, uploaded_at, claim_token, provider_error_code,
     provider_error_category, last_error   -- which a delivered row has not
   on private.queue_delivered for each row execute function private.refuse_change();

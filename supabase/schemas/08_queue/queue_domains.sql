@@ -26,8 +26,6 @@ create domain private.transport as text
   constraint transport_is_known check (value in ('script', 'data_manager', 'ads_api', 'by_hand'));
 create domain private.verdict as text
   constraint verdict_is_known check (value in ('CONFIRMED', 'REJECTED', 'DUPLICATE', 'UNKNOWN'));
-create domain private.upload_phase as text
-  constraint phase_is_known check (value in ('STARTED', 'FINISHED'));
 create domain private.attempt_category as text
   constraint attempt_category_is_known
     check (value in ('VALIDATION', 'AUTH', 'TRANSIENT', 'RATE_LIMIT'));

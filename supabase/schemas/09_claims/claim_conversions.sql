@@ -132,10 +132,12 @@ declare
 begin
   claimed := 0;
   rows := '[]';
-  if exists (select from private.queue_open q
+  -- The first in the order of the index: nothing tells the planner how many of them are due.
+  if (select coalesce(q.next_retry_at, '-infinity') from private.queue_open q
       where q.site_id = p_site_id and q.provider_key = p_provider_key
         and q.state in ('QUEUED', 'RETRY') and not q.is_plain and q.claim_token is null
-        and coalesce(q.next_retry_at, '-infinity') <= private.current_moment()) then
+      order by coalesce(q.next_retry_at, '-infinity'), q.created_at, q.id limit 1)
+      <= private.current_moment() then
     v_due := private.lock_due(
       p_site_id, p_provider_key, p_limit, p_max_attempts, p_by.transport, false);
     if v_due.row_ids is not null then

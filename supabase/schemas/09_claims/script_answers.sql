@@ -69,6 +69,7 @@ create function public.fail_offline_conversions(
   p_claims jsonb default null
 ) returns jsonb
 language plpgsql security definer set search_path = '' set plan_cache_mode = 'force_generic_plan'
+  set enable_seqscan = off   -- dead leases stay in their table while a snapshot is held
 as $$
 declare
   v_ids uuid[] := private.of_this_site(p_site_id, p_ids);

@@ -127,7 +127,6 @@ begin
           'gclid', c.gclid,
           'wbraid', c.wbraid,
           'gbraid', c.gbraid,
-          'clickedAt', c.clicked_at,
           'customerHash', null,
           'emailHash', null,
           'channel', c.channel,

@@ -54,7 +54,6 @@ describe("claiming", () => {
         gclid: expect.stringContaining("gclid-"),
         wbraid: null,
         gbraid: null,
-        clickedAt: expect.any(String),
         customerHash: null,
         emailHash: null,
         channel: "phone",

@@ -93,6 +93,16 @@ test("groups are counted by reading each due row once, and none that waits for l
   expect(group?.queued_count).toBe(due?.rows);
 });
 
+// Guarantee: nor does it walk rows that are not plain and wait for later, as after a rate limit. The planner cannot know that none of them is due.
+// Mutation that breaks it: claim_due that asks whether any of them is due, instead of looking at the first.
+test("a claim beside many rows that were tried and wait for later reads none of them", async () => {
+  await db.sql`update private.queue_open set is_plain = false where next_retry_at is not null`;
+  await db.sql`vacuum analyze private.queue_open`;
+  const { nodes, read } = await observe(`select public.claim_offline_conversion_jobs_v2('${team.siteUuid}', 'google_ads', ${limit})`);
+  expect(nodes.map((node) => node["Node Type"])).not.toContain("Seq Scan");
+  expect(read).toBeLessThan(6 * limit * 12); // as above, and a look at each of the rows that other tests left in flight
+});
+
 // Guarantee: a claim looks up the sales of its rows, also once the statistics are new. It once scanned every sale for each row.
 // Mutation that breaks it: let the planner join sendable_queue's sales (drop "offset 0").
 test("a claim of 500 reads the sales of 500 rows, also with new statistics of a queue that was emptied before", async () => {

@@ -74,6 +74,7 @@ test("what was handed over stays what was handed over; only Google's verdict is 
     "value_cents = 1",
     "currency = 'USD'",
     "kind = 'RETRACT'",
+    "status = 'FAILED'",
     "order_id = 'mine'",
     "conversion_name = 'mine'",
     "conversion_time = now()",
