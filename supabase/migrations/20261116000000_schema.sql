@@ -13423,7 +13423,8 @@ begin
     perform private.fail(400, 'VALIDATION_FAILED', jsonb_build_object('field', v_unknown));
   end if;
   return concat_ws(' and ', 'q.site_id = $1',
-    (select string_agg(c.value, ' and ') from jsonb_each_text(v_known) c
+    (select string_agg(replace(c.value, 'q.updated_at', private.changed_at(p_status)), ' and ')
+     from jsonb_each_text(v_known) c
      where p_filter ? c.key and c.value <> '' and case c.key
        when 'stuck' then (p_filter ->> c.key)::boolean
        when 'waitingForDelay' then (p_filter ->> c.key)::boolean
@@ -13440,13 +13441,17 @@ create function private.rows_in_flight(p_site_id uuid)
 returns setof public.offline_conversion_queue
 language sql stable security definer set search_path = ''
 as $$
-  select r.* from private.queue_leases l
+  select q.* from private.queue_leases l
     cross join lateral unnest(l.row_ids) i (id)
     join public.offline_conversion_queue q on q.id = i.id and q.claim_token = l.token
       and q.state in ('QUEUED', 'RETRY')
-    cross join lateral jsonb_populate_record(q, jsonb_build_object(
-      'updated_at', greatest(q.updated_at, q.claimed_at), 'next_retry_at', null)) r
   where l.site_id = p_site_id
+$$;
+create function private.changed_at(p_status text) returns text
+language sql immutable set search_path = ''
+as $$
+  select case p_status when 'PROCESSING' then 'greatest(q.updated_at, q.claimed_at)'
+    else 'q.updated_at' end
 $$;
 create function private.matching_rows(
   p_site_id uuid, p_filter jsonb, p_after_at text, p_after_id uuid, p_limit int
@@ -13454,8 +13459,7 @@ create function private.matching_rows(
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
-  v_column text := case p_filter ->> 'sort'
-    when 'updated' then 'updated_at' when 'value' then 'value_cents' else 'created_at' end;
+  v_sort text := coalesce(p_filter ->> 'sort', 'created');
   -- Each index has the state before the order: each status is read by itself and the heads are
   -- merged. Only those that the filter can mean: a completed row has no error.
   v_states text[] := array(
@@ -13466,7 +13470,6 @@ declare
       and not (s = 'COMPLETED' and p_filter ?| '{errorCode,errorCategory}')
       and (s = any (private.waiting_states()) or (p_filter ->> 'waiting')::boolean is not true
         and (p_filter ->> 'waitingForDelay')::boolean is not true));
-  v_branch text;
   v_found uuid[];
 begin
   -- No index leads with the provider: a site has one, and an unknown name must not read every row.
@@ -13482,22 +13485,25 @@ begin
   if p_filter ? 'q' then
     v_found := private.search_queue(p_site_id, p_filter ->> 'q');
   end if;
-  v_branch := format('(select q.* from %%s q where %%s%s%%s
-      order by q.%I desc, q.id desc limit $7)',
-    case when p_after_id is not null then format(' and (q.%I, q.id) < ($5::%s, $6)', v_column,
-      case v_column when 'value_cents' then 'bigint' else 'timestamptz' end) end,
-    v_column);
   return query execute (
-      select format('select q.* from (%s) q order by q.%I desc, q.id desc limit $7',
-        string_agg(format(v_branch,
+      select format('select q.* from (%s) q order by %s desc, q.id desc limit $7',
+        string_agg(format(
+            '(select q.* from %s q where %s%s%s order by %s desc, q.id desc limit $7)',
             case x.status when 'PROCESSING' then 'private.rows_in_flight($1)'
               else 'public.offline_conversion_queue' end,
             private.queue_conditions(p_filter, x.status),
             case when x.status = any (private.waiting_states()) then
               format(' and q.state = %L and q.claim_token is null', x.status)
-              when x.status <> 'PROCESSING' then format(' and q.state = %L', x.status) end),
-          ' union all '), v_column)
-      from unnest(v_states) x (status))
+              when x.status <> 'PROCESSING' then format(' and q.state = %L', x.status) end,
+            case when p_after_id is not null then format(' and (%s, q.id) < ($5::%s, $6)',
+              o.place, case v_sort when 'value' then 'bigint' else 'timestamptz' end) end,
+            o.place), ' union all '),
+        -- Of all: in the order of change that of rows in flight, if they are among them.
+        case when v_sort = 'updated' and 'PROCESSING' = any (v_states)
+          then private.changed_at('PROCESSING') else max(o.place) end)
+      from unnest(v_states) x (status)
+        cross join lateral (select case v_sort when 'updated' then private.changed_at(x.status)
+          when 'value' then 'q.value_cents' else 'q.created_at' end as place) o)
     using p_site_id, p_filter, private.current_moment(), v_found, p_after_at, p_after_id, p_limit;
 end
 $$;
@@ -13995,7 +14001,7 @@ language sql stable set search_path = ''
 as $$
   select case p_sort
     when 'value' then p_row.value_cents::text
-    when 'updated' then private.exact_time(p_row.updated_at)
+    when 'updated' then private.exact_time(greatest(p_row.updated_at, p_row.claimed_at))
     else private.exact_time(p_row.created_at) end
 $$;
 create function private.cursor_parts(p_cursor text, p_sort text, out at text, out id uuid)

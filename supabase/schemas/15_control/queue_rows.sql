@@ -14,7 +14,7 @@ language sql stable set search_path = ''
 as $$
   select case p_sort
     when 'value' then p_row.value_cents::text
-    when 'updated' then private.exact_time(p_row.updated_at)
+    when 'updated' then private.exact_time(greatest(p_row.updated_at, p_row.claimed_at))
     else private.exact_time(p_row.created_at) end
 $$;
 
