@@ -37,7 +37,7 @@ create trigger delivered_rows_are_never_truncated before truncate on private.que
   for each statement execute function private.refuse_change();
 create trigger delivered_rows_say_what_was_sent
   before update of id, site_id, sale_id, snapshot_id, kind, provider_key, status, transport,
-    order_id, conversion_name, conversion_action, conversion_time, value_cents, currency, identifiers_hash,
-    click_kind, record_index, uploaded_at, claim_token, provider_error_code,
+    order_id, conversion_name, conversion_action, conversion_time, value_cents, currency,
+    identifiers_hash, click_kind, record_index, uploaded_at, claim_token, provider_error_code,
     provider_error_category, last_error   -- which a delivered row has not
   on private.queue_delivered for each row execute function private.refuse_change();
