@@ -116,6 +116,26 @@ test("no index of the open part has a column that a claim changes", async () => 
   expect(indexed.filter(({ column }) => changed.has(column))).toEqual([]);
 });
 
+// Guarantee: in the order of change a claimed row stands where it was claimed, on every page and in every filter, though the claim left updated_at.
+// Mutation that breaks it: place_of, or changed_at of PROCESSING, with updated_at alone.
+test("pages in the order of change neither skip nor repeat rows in flight", async () => {
+  const ids: string[] = [];
+  for (let minute = 0; minute < 4; minute++) ids.push((await sealLead(db.sql, team, { at: minutesLater(minute) })).id);
+  const [first, second, third, fourth] = ids;
+  const claimed = [...(await claimForWorker(db.sql, team, { at: minutesLater(20), limit: 1 })).rows];
+  claimed.push(...(await claimForWorker(db.sql, team, { at: minutesLater(30), limit: 1 })).rows);
+  expect(claimed.map(({ id }) => id)).toEqual([first, second]);
+  const paged: string[] = [];
+  for (let cursor: string | null | undefined; cursor !== null && paged.length < 9; ) {
+    const page = await listRows(db.sql, team, { sort: "updated" }, { cursor, limit: 1, at: minutesLater(40) });
+    paged.push(...page.rows.map(({ id }) => id));
+    cursor = page.nextCursor;
+  }
+  expect(paged).toEqual([second, first, fourth, third]);
+  const since = await listRows(db.sql, team, { updatedFrom: minutesLater(25).toISOString() }, { at: minutesLater(40) });
+  expect(since.rows.map(({ id }) => id)).toEqual([second]);
+});
+
 // Guarantee: what is in flight is found, whoever claimed it and however its claim ends; a dead worker's rows come back.
 // Mutation that breaks it: an undo that leaves the leases alone, or a sweep that ends leases by their age alone.
 test("every row in flight is named by its lease, whatever ended or failed in between", async () => {
