@@ -109,7 +109,7 @@ begin
       v (index int, verdict text, reason text, retryable boolean, "byClick" boolean)
     order by v.index, v.verdict = 'REJECTED' desc, v.retryable),   -- of several, the worst
   judged as (
-    update public.offline_conversion_queue q
+    update private.queue_delivered q   -- by its name: no row moves, none is counted anew
       set verdict = case when s.is_by_click and x.kind = 'CONVERSION' and not x.may_have_arrived
               and not exists (select from public.provider_dispatches o
                 where o.sale_id = x.sale_id and o.id <> x.id)
@@ -117,7 +117,7 @@ begin
           verdict_reason = left(s.reason, 256), verdict_at = v_now,
           is_retryable = coalesce(s.retryable, false), updated_at = v_now
       from private.queue_delivered x left join said s on s.index = x.record_index
-      where q.id = x.id and q.state = 'COMPLETED' and x.id = any (v_row_ids)
+      where q.id = x.id and x.id = any (v_row_ids)
         and coalesce(s.verdict, v_rest) is not null
         and (x.verdict is null
           or (x.verdict = 'UNKNOWN' and coalesce(s.verdict, v_rest) <> 'UNKNOWN'))

@@ -5,6 +5,7 @@ import { createApiTeam } from "#tests/fixtures/queue-team.ts";
 import { callIn, service } from "#tests/fixtures/service.ts";
 import { deliverySettings } from "#tests/fixtures/site.ts";
 import { createPerson, type Person, type Team } from "#tests/fixtures/team.ts";
+import { listRows } from "#tests/support/control.ts";
 import { createTestDatabase, type TestDatabase } from "#tests/support/test-database.ts";
 import { recordAnswer, recordVerdict } from "#tests/support/verdicts.ts";
 
@@ -49,6 +50,21 @@ const sendAgain = (id: string, at: Date, person = team.operator) =>
   callAs<{ ok: boolean; rowId: string }>(db.sql, person, (tx) => tx`select public.send_again(${team.siteId}, ${id})`, at);
 const rejectedForGood = { reason: "PROCESSING_ERROR_REASON_INVALID_GCLID" };
 const rejectedForNow = { reason: "PROCESSING_ERROR_REASON_INTERNAL_ERROR", retryable: true };
+
+// Guarantee: the queue's ledger has a line for each move and none for anything else, so that a delivered row's story ends with its delivery.
+// Mutation that breaks it: a verdict that is written to the whole queue by its name, and not to its delivered part.
+test("a verdict is no move: the row keeps its lines, and a page in the order of change shows it first", async () => {
+  const first = await sent();
+  const lines = () => db.sql`select to_status, reason from public.queue_transitions where queue_id = ${first.id} order by id`;
+  const before = await lines();
+  expect(before.at(-1)).toEqual({ to_status: "COMPLETED", reason: "WORKER_SETTLE" });
+  await sent();
+  await recordVerdict(db.sql, team, first.requestId, "UNKNOWN", minutesLater(20));
+  await recordVerdict(db.sql, team, first.requestId, "CONFIRMED", minutesLater(30));
+  expect(await lines()).toEqual(before);
+  const page = await listRows(db.sql, team, { sort: "updated" });
+  expect(page.rows.map(({ id }) => id)[0]).toBe(first.id);
+});
 
 describe("polling", () => {
   const claimPolls = (minute: number, limit = 100) =>
