@@ -8202,7 +8202,7 @@ begin
   select count(*) filter (where d.may_go) as claimed,
       array_agg(d.eligible_at) filter (where d.may_go) as eligible_ats,
       array_agg(d.created_at) filter (where d.may_go) as created_ats,
-      array_agg(d.tid) filter (where not d.may_go) as left_tids,
+      array_agg(d.tid) filter (where d.may_go is not true) as left_tids,
       array_agg(d.tid) filter (where d.may_go) as tids,
       array_agg(case when d.salt is not null then private.identifiers_hash(
           d.salt, d.gclid, d.wbraid, d.gbraid, d.phone, d.email) end)
@@ -14625,6 +14625,8 @@ begin
       private.newest_moments(v_site.id, 'public.sales', 'updated_at'),
       private.newest_moments(v_site.id, 'private.queue_moves', 'created_at'),
       private.newest_moments(v_site.id, 'private.queue_delivered', 'updated_at'),
+      -- By themselves: one that commits late is behind a hundred deliveries.
+      private.newest_moments(v_site.id, 'private.queue_delivered', 'verdict_at'),
       (select string_agg(l.token::text, ' ' order by l.token) from private.queue_leases l
         where l.site_id = v_site.id and l.row_ids <> '{}'),   -- what is in flight
       case p_of
@@ -16856,7 +16858,9 @@ as $$
     (select count(*) from private.setup_ticks t where t.site_id = p_site.id),
     (select max(t.at) from private.setup_tests t where t.site_id = p_site.id),
     private.delivery_state(p_site),
-    private.newest_moments(p_site.id, 'private.queue_delivered', 'updated_at'))::text
+    private.newest_moments(p_site.id, 'private.queue_delivered', 'verdict_at'),
+    (select max(d.uploaded_at) from private.queue_delivered d
+     where d.site_id = p_site.id and d.provider_key = 'google_ads'))::text
 $$;
 
 -- 01_ground/database_readiness.sql
@@ -17321,6 +17325,8 @@ create index delivered_rows_by_channel on private.queue_delivered
 create index delivered_rows_by_value on private.queue_delivered (site_id, value_cents);
 create index delivered_adjustments on private.queue_delivered
   (site_id, kind, created_at, id) where kind <> 'CONVERSION';
+create index verdicts_of_a_site on private.queue_delivered (site_id, verdict_at)
+  where verdict_at is not null;
 create index delivered_rows_not_confirmed on private.queue_delivered
   (site_id, verdict, uploaded_at)
   where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');

@@ -94,7 +94,8 @@ create trigger rows_stay_the_same_conversion
 create trigger queue_is_never_truncated before truncate on public.offline_conversion_queue
   for each statement execute function private.refuse_change();
 -- Once per statement, so that a batch of 500 costs one insert. Statements that name a part of the
--- queue (claim_plain, deliver_rows) record and count what they move themselves.
+-- queue (claim_plain, deliver_rows) record and count what they move themselves; record_verdicts
+-- moves nothing.
 create trigger new_rows_are_recorded after insert on public.offline_conversion_queue
   referencing new table as after_rows
   for each statement execute function private.record_queue_moves();

@@ -23,6 +23,8 @@ create index delivered_rows_by_channel on private.queue_delivered
 create index delivered_rows_by_value on private.queue_delivered (site_id, value_cents);
 create index delivered_adjustments on private.queue_delivered
   (site_id, kind, created_at, id) where kind <> 'CONVERSION';
+create index verdicts_of_a_site on private.queue_delivered (site_id, verdict_at)
+  where verdict_at is not null;
 create index delivered_rows_not_confirmed on private.queue_delivered
   (site_id, verdict, uploaded_at)
   where verdict in ('REJECTED', 'DUPLICATE', 'UNKNOWN');

@@ -1,7 +1,8 @@
--- The ledger of the queue: every change of a row, with who made it and why. A worker's claim of
--- plain rows and their delivery are the STARTED and the FINISHED line of its batch; every other
--- delivery moves many rows alike and writes one line for all of them. Each row names its lines
--- (claimed_in, delivered_in). queue_transitions shows one line per row and move.
+-- The ledger of the queue: every move of a row, with who made it and why, and every change of a row
+-- that waits. A worker's claim of plain rows and their delivery are the STARTED and the FINISHED
+-- line of its batch; every other delivery moves many rows alike and writes one line for all of
+-- them. Each row names its lines (claimed_in, delivered_in). queue_transitions shows one line per
+-- row and move. What Google says later stands on the row.
 
 create table private.queue_moves (
   id bigint generated always as identity,

@@ -1,7 +1,7 @@
 -- Plain rows are nearly all rows: nothing but the seal happened to their sale, and they were never
 -- handed out. What a claim asks of others (earlier hand-outs, other sales of the lead, corrections,
--- actions of earlier names) has one answer for all of them, so this claims them in one statement,
--- with a look at the sale and the visitor's newest choice. Everything else is lock_due's and
+-- actions of earlier names) has one answer for all of them, so this claims them together, with a
+-- look at the sale and the visitor's newest choice. Everything else is lock_due's and
 -- hand_out's.
 
 -- What is the same for all rows that a worker claims.
@@ -53,7 +53,7 @@ begin
   select count(*) filter (where d.may_go) as claimed,
       array_agg(d.eligible_at) filter (where d.may_go) as eligible_ats,
       array_agg(d.created_at) filter (where d.may_go) as created_ats,
-      array_agg(d.tid) filter (where not d.may_go) as left_tids,
+      array_agg(d.tid) filter (where d.may_go is not true) as left_tids,
       array_agg(d.tid) filter (where d.may_go) as tids,
       array_agg(case when d.salt is not null then private.identifiers_hash(
           d.salt, d.gclid, d.wbraid, d.gbraid, d.phone, d.email) end)

@@ -64,6 +64,8 @@ begin
       private.newest_moments(v_site.id, 'public.sales', 'updated_at'),
       private.newest_moments(v_site.id, 'private.queue_moves', 'created_at'),
       private.newest_moments(v_site.id, 'private.queue_delivered', 'updated_at'),
+      -- By themselves: one that commits late is behind a hundred deliveries.
+      private.newest_moments(v_site.id, 'private.queue_delivered', 'verdict_at'),
       (select string_agg(l.token::text, ' ' order by l.token) from private.queue_leases l
         where l.site_id = v_site.id and l.row_ids <> '{}'),   -- what is in flight
       case p_of

@@ -146,5 +146,7 @@ as $$
     (select count(*) from private.setup_ticks t where t.site_id = p_site.id),
     (select max(t.at) from private.setup_tests t where t.site_id = p_site.id),
     private.delivery_state(p_site),
-    private.newest_moments(p_site.id, 'private.queue_delivered', 'updated_at'))::text
+    private.newest_moments(p_site.id, 'private.queue_delivered', 'verdict_at'),
+    (select max(d.uploaded_at) from private.queue_delivered d
+     where d.site_id = p_site.id and d.provider_key = 'google_ads'))::text
 $$;

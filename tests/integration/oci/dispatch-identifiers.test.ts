@@ -110,6 +110,32 @@ test("click ids are noted when a row is queued; a worker's claim adds what the c
   expect(of(forgotten.id, handed)).toMatchObject({ handed_at: minutesLater(2) });
 });
 
+// Guarantee: a plain row whose sale may not be sent is left to the claim that knows why, and holds up nobody: no change of a sale leaves one behind,
+// so the change is made past its trigger. Mutations that break it: a claim that leaves it plain; one that puts its hash or its number to the next row.
+test("a plain row that may not go is left, and its neighbours are handed out with their own ids", async () => {
+  const api = await createApiTeam(db.sql, "identifiers-left", team.owner);
+  const [first, left, agreed] = [
+    await sealLead(db.sql, api, { step: { visitor: "first" } }),
+    await sealLead(db.sql, api, { step: { visitor: "left", phone: "+905321234568" } }),
+    await sealLead(db.sql, api, { step: { visitor: "agrees", phone: "+905321234569" } }),
+  ];
+  const choice = { visitor: "agrees", scopes: ["analytics", "marketing"], ageMs: 0 };
+  await service(db.sql, "record_consent", { p_site_id: api.siteUuid, p_choice: choice }, minutesLater(1));
+  await db.sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`;
+    await tx`update public.sales set status = 'CANCELED', amount_cents = 0 where id = ${left.saleId}`;
+  });
+  const { rows } = await claimForWorker(db.sql, api, { at: minutesLater(2) });
+  expect(rows.map(({ id }) => id)).toEqual([first.id, agreed.id]);
+  expect(await readRow(db.sql, left.id)).toMatchObject({ is_plain: false, status: "QUEUED", attempt_count: 0 });
+  const handed = await kept([first.id, agreed.id]);
+  const stored = [await readRow(db.sql, first.id), await readRow(db.sql, agreed.id)];
+  expect(stored.map((row) => row.identifiers_hash)).toEqual(handed.map(hashOf));
+  expect(handed.map(({ customer_hash }) => customer_hash)).toEqual([null, expect.any(String)]);
+  const [lease] = await db.sql`select row_ids, claimed_count from private.queue_leases where site_id = ${api.siteUuid}`;
+  expect(lease).toEqual({ row_ids: [first.id, agreed.id], claimed_count: 2 });
+});
+
 // Guarantee: consent that is withdrawn while a row is in flight is honoured when the row comes back, however it ended.
 // Mutation that breaks it: drop forget_identifiers from follow_ledger, or from complete_rows.
 test.each([

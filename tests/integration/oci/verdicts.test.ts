@@ -51,7 +51,7 @@ const sendAgain = (id: string, at: Date, person = team.operator) =>
 const rejectedForGood = { reason: "PROCESSING_ERROR_REASON_INVALID_GCLID" };
 const rejectedForNow = { reason: "PROCESSING_ERROR_REASON_INTERNAL_ERROR", retryable: true };
 
-// Guarantee: the queue's ledger has a line for each move and none for anything else, so that a delivered row's story ends with its delivery.
+// Guarantee: what Google says later adds no line to the queue's ledger, so the moves of a row that it judged end with its delivery.
 // Mutation that breaks it: a verdict that is written to the whole queue by its name, and not to its delivered part.
 test("a verdict is no move: the row keeps its lines, and a page in the order of change shows it first", async () => {
   const first = await sent();

@@ -3,8 +3,9 @@ import { GET as versionRoute } from "#app/api/sites/[siteId]/version/route.ts";
 import { actAs, callAs } from "#tests/fixtures/act-as.ts";
 import { copyRows } from "#tests/fixtures/bulk-rows.ts";
 import { change, newLead } from "#tests/fixtures/leads.ts";
-import { claimForScript, sealLead } from "#tests/fixtures/queue.ts";
+import { claimForScript, claimForWorker, minutesLater, sealLead, settleClaim } from "#tests/fixtures/queue.ts";
 import { createApiTeam, createQueueTeam } from "#tests/fixtures/queue-team.ts";
+import { callIn } from "#tests/fixtures/service.ts";
 import { createTeam, handOver, type Team } from "#tests/fixtures/team.ts";
 import { useAppEnv } from "#tests/support/app-env.ts";
 import { cookiesOf, fromOurPage, send } from "#tests/support/requests.ts";
@@ -13,7 +14,7 @@ import { startTestGateway, type TestGateway } from "#tests/support/test-gateway.
 import { watchPlans } from "#tests/support/watched-plans.ts";
 
 const topics = ["leads", "queue", "sales", "activity", "events"] as const;
-type Topic = (typeof topics)[number];
+type Topic = (typeof topics)[number] | "setup";
 
 let db: TestDatabase;
 let gateway: TestGateway;
@@ -86,6 +87,36 @@ test("a change that commits late moves the version", async () => {
     whileItWasOpen = await versionOf("leads");
   });
   expect(await versionOf("leads")).not.toBe(whileItWasOpen);
+});
+
+// Guarantee: what Google says of a conversion appears on every screen that shows it, the setup page too, though the verdict began before a hundred
+// deliveries and committed after them. Mutation that breaks it: a version without verdict_at.
+test("a verdict that commits behind a hundred deliveries moves the version", async () => {
+  const api = await createApiTeam(db.sql, "late-verdict", team.owner);
+  const { saleId } = await sealLead(db.sql, api);
+  await copyRows(db.sql, saleId, 101, { halfDeferred: false });
+  const claim = await claimForWorker(db.sql, api, { at: minutesLater(1), limit: 1 });
+  const settle = (_row: unknown, index: number) => ({ outcome: "COMPLETED" as const, requestId: "late", recordIndex: index });
+  await settleClaim(db.sql, api, claim, settle, { at: minutesLater(1), batch: { outcome: "success" } });
+  const shown = ["leads", "queue", "sales", "setup"] as const;
+  const read = () => Promise.all(shown.map((of) => versionOf(of, api)));
+  let whileItWasOpen: string[] = [];
+  await db.sql.begin(async (tx) => {
+    await tx`select set_config('opsmantik.now', ${minutesLater(40).toISOString()}, true)`;
+    await callIn(tx, "record_verdicts", {
+      p_site_id: api.siteUuid,
+      p_request_id: "late",
+      p_answer: { status: "SUCCESS", verdicts: [], rest: "CONFIRMED" },
+    });
+    for (let second = 1; second <= 101; second++) {
+      const at = minutesLater(40 + second / 60);
+      const later = await claimForWorker(db.sql, api, { at, limit: 1 });
+      await settleClaim(db.sql, api, later, { outcome: "COMPLETED", requestId: `r-${second}` }, { at, batch: { outcome: "success" } });
+    }
+    whileItWasOpen = await read();
+  });
+  const after = await read();
+  expect(shown.filter((_of, index) => after[index] === whileItWasOpen[index])).toEqual([]);
 });
 
 test("members ask for it; others learn nothing", async () => {

@@ -64,6 +64,7 @@ async function situation({ stack }: StormScene): Promise<string> {
   const [figures] = await stack.sql()`
     select (select count(*)::int from public.queue_transitions) as transitions,
       (select count(*)::int from public.provider_requests where finished_at is null) as unanswered,
+      (select count(*)::int from public.provider_dispatches where verdict is not null) as verdicts,
       (select count(*)::int from public.marketing_signals where dispatch_status in ('PENDING', 'PROCESSING')) as signals,
       (select count(*)::int from private.open_upload_batches) as batches,
       (select count(*)::int from public.provider_health_state where state <> 'CLOSED') as circuits`;
