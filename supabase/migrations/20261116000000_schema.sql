@@ -11213,7 +11213,7 @@ begin
       v (index int, verdict text, reason text, retryable boolean, "byClick" boolean)
     order by v.index, v.verdict = 'REJECTED' desc, v.retryable),   -- of several, the worst
   judged as (
-    update private.queue_delivered q   -- by its name: no row moves, none is counted anew
+    update private.queue_delivered q   -- no row moves, so nothing is recorded or counted
       set verdict = case when s.is_by_click and x.kind = 'CONVERSION' and not x.may_have_arrived
               and not exists (select from public.provider_dispatches o
                 where o.sale_id = x.sale_id and o.id <> x.id)
