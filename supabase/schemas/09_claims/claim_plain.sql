@@ -23,7 +23,7 @@ create type private.handing as (
 --            the token: STARTED is also the line of the claim in the ledger.
 --   Safe     from many workers at once: skip locked gives each row to one of them. One statement
 --            locks and reads the rows, the next one writes them. As one statement they were copied
---            twice: 4 % more of a row's whole cost.
+--            twice: 4 to 6 % of a row's whole cost in batches.
 --   Returns  {claimed, plain, last {eligibleAt, createdAt, id}: the place of the last row}. plain
 --            is {each, columns}, or null for no rows: each holds what is the same for all rows,
 --            columns an array for every other field of what hand_out gives. Rows as objects took
